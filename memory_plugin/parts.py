@@ -357,3 +357,10 @@ class Embedder(Protocol):
     async def close(self) -> None:
         """Let go of the model. Safe to call twice."""
         ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WordsOnly:
+    """The answer of `open_embedder` when there is no model: recall by words, and why."""
+
+    reason: str

@@ -302,6 +302,22 @@ class Hit:
     parts: Mapping[str, float]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cue:
+    """A reason to look into memory: a text, a person, or both; at least one of them."""
+
+    text: str | None = None
+    entity_id: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.text is None and self.entity_id is None:
+            raise ValidationError("cue", None, "needs a text or an entity id")
+        if self.text is not None:
+            checked_text("cue.text", self.text)
+        if self.entity_id is not None:
+            checked_id("cue.entity_id", self.entity_id)
+
+
 def age_between(earlier: datetime, later: datetime) -> timedelta:
     """How long ago `earlier` was at `later`; never negative, clocks differ."""
     return max(later - earlier, timedelta(0))
