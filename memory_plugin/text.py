@@ -75,3 +75,11 @@ def is_question(text: str) -> bool:
 def is_dated(text: str) -> bool:
     """Whether the text says when something was or will be."""
     return _TIME_WORDS.search(text) is not None
+
+
+def estimate_tokens(text: str) -> int:
+    """About how many tokens a language model makes of `text`: one for every four characters.
+
+    Used where no tokenizer is at hand; English chat comes out about a tenth too high.
+    """
+    return (len(text) + 3) // 4

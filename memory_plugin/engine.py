@@ -1,0 +1,413 @@
+"""The one object an adapter holds: a memory that is opened, used and closed."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
+from itertools import islice
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from memory_plugin._dispatch import Dispatch
+from memory_plugin._plugins import HOOKS, load_plugins
+from memory_plugin.briefing import Briefing
+from memory_plugin.context import Context
+from memory_plugin.defaults import Defaults
+from memory_plugin.errands import Errands
+from memory_plugin.errors import ClosedError, PluginError
+from memory_plugin.indexing import Indexer, Progress
+from memory_plugin.intake import Intake
+from memory_plugin.parts import (
+    Acquaintance,
+    Added,
+    Embedder,
+    Erased,
+    Selection,
+    Statistics,
+    Store,
+    WordsOnly,
+)
+from memory_plugin.searching import Searcher
+from memory_plugin.settings import Settings
+from memory_plugin.streams import Windows
+from memory_plugin.text import estimate_tokens
+from memory_plugin.types import EventType, Hit, PerceptionEvent, Place, Scope, Source, utc_now
+
+log = logging.getLogger(__name__)
+
+BULK = 500
+CLOSE_S = 10.0
+
+
+class Memory:
+    """What agents perceived, and how it comes back.
+
+    Open it with ``async with await Memory.open(settings) as memory``; all methods belong to the
+    event loop it was opened in, except `perceive_soon`, which any thread may call. After `close`
+    every method raises `ClosedError`.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        dispatch: Dispatch,
+        store: Store,
+        embedder: Embedder | WordsOnly,
+        clock: Callable[[], datetime],
+    ) -> None:
+        self.settings = settings
+        self._dispatch = dispatch
+        self._store = store
+        self._clock = clock
+        self._embedder = None if isinstance(embedder, WordsOnly) else embedder
+        self._words_only = embedder.reason if isinstance(embedder, WordsOnly) else None
+        self._windows = Windows(
+            store,
+            messages=settings.window_messages,
+            actions=settings.window_actions,
+            places=settings.windows,
+        )
+        self._errands = Errands()
+        self._intake = Intake(dispatch, store, self._errands, self._stored)
+        self._indexer = Indexer(store, self._embedder) if self._embedder is not None else None
+        self._searcher = Searcher(dispatch, store, self._embedder, clock)
+        self._briefing = Briefing(
+            dispatch, store, self._searcher, self._windows, self._errands, self.count_tokens
+        )
+        self._closed = False
+
+    @classmethod
+    async def open(
+        cls,
+        settings: Settings | Mapping[str, Any] | None = None,
+        *,
+        plugins: Sequence[object] = (),
+        clock: Callable[[], datetime] = utc_now,
+    ) -> Self:
+        """Open a memory: load the plugins, then the store, then the model.
+
+        `plugins` are plugin objects that have the first word; `clock` gives the time, aware.
+        Raises `SettingsError`, `PluginError`, `StoreError` or `EmbedderError`; nothing stays open
+        then.
+        """
+        if not isinstance(settings, Settings):
+            settings = Settings.from_mapping(settings or {})
+        builtin = Defaults()
+        manager = load_plugins(settings, builtin, plugins)
+        dispatch = Dispatch(manager, builtin, settings.hook_timeout_s)
+        store = await dispatch.part("open_store", settings=settings)
+        if not isinstance(store, Store):
+            raise PluginError(f"open_store gave {type(store).__name__}, which is not a Store")
+        embedder: Any = None
+        try:
+            embedder = await dispatch.part("open_embedder", settings=settings)
+            if isinstance(embedder, Embedder):
+                waiting = await store.use_model(embedder.name, embedder.dim)
+                log.info("model %s; %d events await a vector", embedder.name, waiting)
+            elif not isinstance(embedder, WordsOnly):
+                raise PluginError(
+                    f"open_embedder gave {type(embedder).__name__}, which is not an Embedder"
+                )
+            return cls(settings, dispatch, store, embedder, clock)
+        except BaseException:
+            if isinstance(embedder, Embedder):
+                await embedder.close()
+            await store.close()
+            raise
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        fault: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    def _open_store(self) -> Store:
+        if self._closed:
+            raise ClosedError("the memory is closed")
+        return self._store
+
+    def count_tokens(self, text: str) -> int:
+        """Tokens of `text` by the model's tokenizer; an estimate when there is no model."""
+        if self._embedder is None:
+            return estimate_tokens(text)
+        return self._embedder.count_tokens(text)
+
+    # In -------------------------------------------------------------------------------------
+
+    async def perceive(self, event: PerceptionEvent) -> str | None:
+        """Store one event; when this returns, a killed process does not lose it.
+
+        Answers the id under which it stands: its own, or that of the event that was there first
+        with the same external id. None if a plugin dropped it or it was deleted before.
+        """
+        self._open_store()
+        return (await self._intake.add([event]))[0].id
+
+    async def perceive_many(self, events: Iterable[PerceptionEvent]) -> list[Added]:
+        """Store many events, a few hundred to a commit; one answer each, in order."""
+        self._open_store()
+        answers: list[Added] = []
+        rest = iter(events)
+        while batch := list(islice(rest, BULK)):
+            answers += await self._intake.add(batch)
+        return answers
+
+    def perceive_soon(self, event: PerceptionEvent) -> None:
+        """Take an event and return at once, from any thread; it is stored shortly, in order.
+
+        For hosts that cannot wait. `flush` waits until it is durable; `close` flushes too.
+        """
+        if self._closed:
+            raise ClosedError("the memory is closed")
+        self._intake.soon(event)
+
+    async def flush(self) -> None:
+        """Wait until everything taken by `perceive_soon` is durable and its news is told."""
+        self._open_store()
+        await self._intake.flush()
+        await self._errands.finish()
+
+    async def edit(
+        self,
+        agent_id: str,
+        external_id: str,
+        content: str,
+        edited_at: datetime,
+        narrative_text: str | None = None,
+    ) -> bool:
+        """Replace an event's text, its words and its vector; False if a newer edit was there."""
+        store = self._open_store()
+        await self._intake.flush()
+        done = await store.edit(agent_id, external_id, content, edited_at, narrative_text)
+        self._wake_indexer()
+        return done
+
+    async def delete(self, agent_id: str, external_ids: Sequence[str]) -> int:
+        """Remove events the platform deleted, also ones that have not come yet.
+
+        Answers how many were there.
+        """
+        store = self._open_store()
+        await self._intake.flush()
+        ids = await store.delete(agent_id, external_ids)
+        self._windows.drop(ids)
+        return len(ids)
+
+    def _stored(self, events: Sequence[PerceptionEvent], answers: Sequence[Added]) -> None:
+        for event, answer in zip(events, answers, strict=True):
+            if answer.status == "stored":
+                self._windows.note(event)
+        self._wake_indexer()
+
+    def _wake_indexer(self) -> None:
+        if self._indexer is not None:
+            self._indexer.wake()
+
+    # Out ------------------------------------------------------------------------------------
+
+    async def history(
+        self,
+        agent_id: str,
+        place: Place | str | None = None,
+        *,
+        entity_id: str | None = None,
+        event_types: Sequence[EventType] | None = None,
+        limit: int = 50,
+        before: datetime | str | None = None,
+        since: datetime | None = None,
+    ) -> list[PerceptionEvent]:
+        """The newest events at a place, by an author, or both; oldest first.
+
+        `before` is a time or the id of an event: page back with the id of the oldest one seen.
+        """
+        return await self._open_store().history(
+            agent_id,
+            place_key=place.key if isinstance(place, Place) else place,
+            entity_id=entity_id,
+            event_types=event_types,
+            limit=limit,
+            before=before,
+            since=since,
+        )
+
+    async def recall(
+        self,
+        query: str | None,
+        scope: Scope,
+        *,
+        limit: int = 10,
+        budget_tokens: int | None = None,
+        min_score: float = 0.0,
+        now: datetime | None = None,
+    ) -> list[Hit]:
+        """The past events worth having now, best first.
+
+        `query` None recalls by person alone: `scope.entities`, or all that may be seen. At most
+        `limit` hits, and no more text than `budget_tokens`. `now` is the asker's clock, with
+        their own UTC offset: "yesterday" in the query means their yesterday.
+        """
+        self._open_store()
+        return await self._searcher.recall(
+            query,
+            scope,
+            limit=limit,
+            budget_tokens=budget_tokens,
+            count=self.count_tokens,
+            min_score=min_score,
+            now=now,
+        )
+
+    async def window(self, agent_id: str, place: Place) -> list[PerceptionEvent]:
+        """The newest messages and actions at a place, oldest first."""
+        self._open_store()
+        return await self._windows.get(agent_id, place.key)
+
+    async def build_context(
+        self,
+        agent_id: str,
+        place: Place,
+        *,
+        event: PerceptionEvent | None = None,
+        query: str | None = None,
+        speaker: Source | None = None,
+        audience: Sequence[str] = (),
+        identity: str = "",
+        agent_name: str = "",
+        budget_tokens: int | None = None,
+        now: datetime | None = None,
+    ) -> Context:
+        """What the agent should have in mind here and now, within one token budget.
+
+        `event` is what it reacts to; without one, `query` and `speaker` say what about and with
+        whom. `audience` names who else is present: only what all of them could have perceived
+        comes back.
+        """
+        self._open_store()
+        return await self._briefing.build(
+            agent_id,
+            place,
+            event=event,
+            query=query,
+            speaker=speaker,
+            audience=tuple(audience),
+            identity=identity,
+            agent_name=agent_name,
+            budget_tokens=budget_tokens or self.settings.context_tokens,
+            now=now or self._clock(),
+        )
+
+    async def why(self, agent_id: str, place: Place | str) -> str | None:
+        """Why the last context at a place held what it held, in words; None if there was none."""
+        self._open_store()
+        key = place.key if isinstance(place, Place) else place
+        return await self._briefing.why(agent_id, key)
+
+    async def respond(self, context: Context, event: PerceptionEvent) -> str | None:
+        """The first plugin's answer to an event, or None if none has one."""
+        self._open_store()
+        for impl in self._dispatch.implementations("respond"):
+            answer = await self._dispatch.ask(
+                impl, {"context": context, "event": event}, limited=False
+            )
+            if isinstance(answer, str):
+                return answer
+        return None
+
+    # What owners and people may ask -----------------------------------------------------------
+
+    async def agents(self) -> list[str]:
+        """The agents that have events, sorted."""
+        return await self._open_store().agents()
+
+    async def statistics(
+        self, agent_id: str | None = None, place: Place | str | None = None
+    ) -> Statistics:
+        """Counts, busiest people and places, activity by hour, weekday and day (UTC)."""
+        key = place.key if isinstance(place, Place) else place
+        return await self._open_store().statistics(agent_id, key)
+
+    async def acquaintance(self, agent_id: str, entity_id: str) -> Acquaintance | None:
+        """What the events say about one person: names, first and last seen, counts."""
+        return await self._open_store().acquaintance(agent_id, entity_id)
+
+    async def follow(self, entity_id: str, *, wanted: bool) -> None:
+        """A person's own wish that their public lines be remembered in other spaces too."""
+        await self._open_store().set_followed(entity_id, followed=wanted)
+
+    async def forget(self, selection: Selection) -> Erased:
+        """Erase events with all their traces; a replay of them is refused from then on."""
+        store = self._open_store()
+        await self._intake.flush()
+        erased = await store.erase(selection)
+        self._windows.drop(erased.ids)
+        await self._dispatch.each("forgotten", selection=selection, erased=erased)
+        return erased
+
+    async def export(
+        self, selection: Selection, after: int = 0, limit: int = 1000
+    ) -> tuple[list[PerceptionEvent], int]:
+        """One page of the selected events in order of arrival, and where the next one begins.
+
+        The last page is empty.
+        """
+        return await self._open_store().export(selection, after, limit)
+
+    async def embed_pending(self, on_progress: Progress | None = None) -> int:
+        """Embed everything that awaits a vector now; answers how many were embedded."""
+        self._open_store()
+        return 0 if self._indexer is None else await self._indexer.catch_up(on_progress)
+
+    async def check(self) -> list[str]:
+        """What is wrong with the stored data, in sentences; empty when all is well."""
+        return await self._open_store().check()
+
+    async def repair(self) -> list[str]:
+        """Rebuild what can be rebuilt; what was done, in sentences."""
+        return await self._open_store().repair()
+
+    async def backup(self, target: Path) -> None:
+        """A consistent copy of the store while everything goes on."""
+        await self._open_store().backup(target)
+
+    async def status(self) -> dict[str, Any]:
+        """How this memory is running: nothing that is degraded stays unsaid here."""
+        store = self._open_store()
+        return {
+            "mode": "words only" if self._embedder is None else "words and meaning",
+            "words_only_because": self._words_only,
+            "store": dict(await store.status()),
+            "embedder": None if self._embedder is None else dict(self._embedder.status()),
+            "indexing": None if self._indexer is None else self._indexer.status(),
+            "awaiting_vectors": await store.embedding_backlog(),
+            "awaiting_storage": self._intake.waiting,
+            "awaiting_news": len(self._errands),
+            "dropped_news": self._errands.dropped,
+            "plugins": self._dispatch.plugins(HOOKS),
+        }
+
+    async def close(self) -> None:
+        """Take nothing more, store what was taken, let go of model and file. Safe to call twice."""
+        if self._closed:
+            return
+        self._closed = True
+        lost = await self._intake.close(CLOSE_S)
+        if lost:
+            log.error("closed with %d events not stored", lost)
+        untold = await self._errands.close(CLOSE_S)
+        if untold:
+            log.warning("closed with %d pieces of news untold", untold)
+        try:
+            if self._indexer is not None:
+                await self._indexer.close()
+            if self._embedder is not None:
+                await self._embedder.close()
+        finally:
+            await asyncio.shield(self._store.close())
