@@ -83,7 +83,9 @@ def _made(name: str, kind: type[Source] | type[Place], values: dict[str, Any]) -
         return kind(**values)
     except TypeError as fault:
         missing = [
-            key for key in ("platform", "channel", "entity_id", "entity_name") if repr(key) in str(fault)
+            key
+            for key in ("platform", "channel", "entity_id", "entity_name")
+            if repr(key) in str(fault)
         ]
         raise ValidationError(name, values, f"lacks {', '.join(missing) or fault}") from fault
 

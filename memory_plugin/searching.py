@@ -66,8 +66,11 @@ class Searcher:
                 "recall", "hits", hits, _check_hits, query=query, scope=scope
             )
         hits = [hit for hit in hits if hit.score >= min_score]
-        allowed = await self._allowed([hit.event for hit in hits], scope)
-        return _cut([hit for hit in hits if hit.event.id in allowed], limit, budget_tokens, count)
+        # What the store found is visible already; only plugins can have changed that.
+        if self._chained or self._tightened:
+            allowed = await self._allowed([hit.event for hit in hits], scope)
+            hits = [hit for hit in hits if hit.event.id in allowed]
+        return _cut(hits, limit, budget_tokens, count)
 
     async def may_be_shown(
         self, events: Sequence[PerceptionEvent], scope: Scope
@@ -113,12 +116,14 @@ class Searcher:
             pairs = [(one, found[0]) for one, found in alone if found]
         return [Hit(event=event, score=one.score, parts=one.parts) for one, event in pairs]
 
-    async def _allowed(
-        self, events: Sequence[PerceptionEvent], scope: Scope
-    ) -> set[str]:
-        present = scope.audience if scope.place is None else (
-            *scope.place.participants,
-            *scope.audience,
+    async def _allowed(self, events: Sequence[PerceptionEvent], scope: Scope) -> set[str]:
+        present = (
+            scope.audience
+            if scope.place is None
+            else (
+                *scope.place.participants,
+                *scope.audience,
+            )
         )
         followed = await self._store.followed(present) if present else frozenset()
         shelves = set(shelves_for(scope, followed))

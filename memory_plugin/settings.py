@@ -71,7 +71,9 @@ class Settings:
         _check_choice("model", self.model, ("auto", "none"))
         _check_choice("synchronous", self.synchronous, get_args(Synchronous))
         if not isinstance(self.allow_download, bool):
-            raise SettingsError(f"allow_download must be true or false, not {self.allow_download!r}")
+            raise SettingsError(
+                f"allow_download must be true or false, not {self.allow_download!r}"
+            )
         for name in ("window_messages", "window_actions", "windows", "cache_mb", "context_tokens"):
             _check_number(name, getattr(self, name), int)
         _check_number("hook_timeout_s", self.hook_timeout_s, float)

@@ -161,7 +161,9 @@ class Place:
         people = {checked_id("place.participants", one) for one in self.participants}
         if self.visibility == "direct" and not people:
             raise ValidationError(
-                "place.participants", self.participants, "must name who takes part in a direct place"
+                "place.participants",
+                self.participants,
+                "must name who takes part in a direct place",
             )
         if self.visibility == "public" and people:
             raise ValidationError(
@@ -220,7 +222,9 @@ class PerceptionEvent:
         if self.importance is not None:
             checked_importance("importance", self.importance)
         if not isinstance(self.requires_response, bool):
-            raise ValidationError("requires_response", self.requires_response, "must be true or false")
+            raise ValidationError(
+                "requires_response", self.requires_response, "must be true or false"
+            )
         for name in ("addressing", "external_id", "reply_to"):
             value = getattr(self, name)
             if value is not None:
@@ -271,7 +275,9 @@ class Scope:
             raise ValidationError("place", self.place, "must be a Place")
         if self.place is None and not self.everything:
             raise ValidationError(
-                "place", None, "say where the hits will be shown, or ask for everything as the owner"
+                "place",
+                None,
+                "say where the hits will be shown, or ask for everything as the owner",
             )
         for name in ("audience", "entities", "places", "event_types"):
             values = getattr(self, name)
