@@ -1,0 +1,86 @@
+"""The two text indexes and the shelves of an event: what is written beside its row.
+
+`words` holds stemmed words, `inside` all runs of three letters. Neither keeps the text itself, so
+what is taken out must be given again exactly as it was put in: both forms are made here only.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Sequence
+
+from memory_plugin.text import spaced
+
+# Numbers of shelves stand in `inside` as three signs of this private area each; the same signs in
+# a message are blanked, so that no message can put itself on a shelf.
+_FIRST, _LAST = 0xE000, 0xF8FE
+_BASE = _LAST - _FIRST + 1
+_PRIVATE = re.compile(f"[{chr(_FIRST)}-{chr(_LAST + 1)}\0]")
+
+_PUT_WORDS = "insert into words (rowid, body, scope) values (?, ?, ?)"
+_PUT_INSIDE = "insert into inside (rowid, body) values (?, ?)"
+_TAKE_WORDS = "insert into words (words, rowid, body, scope) values ('delete', ?, ?, ?)"
+_TAKE_INSIDE = "insert into inside (inside, rowid, body) values ('delete', ?, ?)"
+_PUT_SHELF = "insert into event_shelf (shelf, seq) values (?, ?)"
+_TAKE_SHELF = "delete from event_shelf where shelf = ? and seq = ?"
+
+
+def body(name: str, content: str, narrative_text: str | None) -> str:
+    """What of an event is looked up by words: the speaker's name, what was said, its prose form."""
+    text = f"{name}: {content}" if narrative_text is None else f"{name}: {content} {narrative_text}"
+    if text.isascii():
+        # The trigram index takes a NUL for the end of the text.
+        return text.replace("\0", " ")
+    return spaced(_PRIVATE.sub(" ", text))
+
+
+def scope_word(shelf: int) -> str:
+    """The word that stands for a shelf in the scope column of `words`."""
+    return f"x{shelf}"
+
+
+def scope_sign(shelf: int) -> str:
+    """The three signs that stand for a shelf in `inside`."""
+    high, low = divmod(shelf, _BASE)
+    top, middle = divmod(high, _BASE)
+    return "".join(chr(_FIRST + digit) for digit in (top, middle, low))
+
+
+def shelf_numbers(text: str) -> list[int]:
+    """The numbers in the ``shelves`` column of an event."""
+    return [int(number) for number in text.split()]
+
+
+def shelves_text(shelves: Sequence[int]) -> str:
+    """The ``shelves`` column of an event."""
+    return " ".join(str(shelf) for shelf in shelves)
+
+
+def put_text(connection: sqlite3.Connection, seq: int, text: str, shelves: Sequence[int]) -> None:
+    """Make an event's `body` text findable on its shelves."""
+    connection.execute(_PUT_WORDS, (seq, text, " ".join(scope_word(one) for one in shelves)))
+    connection.execute(_PUT_INSIDE, (seq, _with_signs(text, shelves)))
+
+
+def take_text(connection: sqlite3.Connection, seq: int, text: str, shelves: Sequence[int]) -> None:
+    """Undo `put_text`; everything must be as it was given there."""
+    connection.execute(_TAKE_WORDS, (seq, text, " ".join(scope_word(one) for one in shelves)))
+    connection.execute(_TAKE_INSIDE, (seq, _with_signs(text, shelves)))
+
+
+def put_shelves(connection: sqlite3.Connection, seq: int, shelves: Sequence[int]) -> None:
+    """Put an event on its shelves."""
+    for shelf in shelves:
+        connection.execute(_PUT_SHELF, (shelf, seq))
+
+
+def take_shelves(connection: sqlite3.Connection, seq: int, shelves: Sequence[int]) -> None:
+    """Take an event off its shelves."""
+    for shelf in shelves:
+        connection.execute(_TAKE_SHELF, (shelf, seq))
+
+
+def _with_signs(text: str, shelves: Sequence[int]) -> str:
+    # The blanks keep the signs of one shelf from running into those of the next.
+    return " ".join([text, *(scope_sign(one) for one in shelves)])

@@ -1,0 +1,78 @@
+"""Looking up the words of a query: whole words first, then inside of words.
+
+One query per word, with the shelves inside it: nothing that stands on other shelves, not even a
+count, has any influence on the answer.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memory_plugin.sqlite import indexes
+
+Numbers = NDArray[np.int64]
+# So many events, the newest, are read to see whether a word really stands in them.
+MOST_VERIFIED = 256
+_TRIGRAM = 3
+_FIND_WORD = "select group_concat(rowid) from words where words match ?"
+_FIND_INSIDE = "select group_concat(rowid) from inside where inside match ?"
+_TEXT = """
+    select entity.name, e.content, e.narrative_text
+    from event e
+    join entity on entity.number = e.entity
+    where e.seq = ?
+    """
+
+
+def find_word(connection: sqlite3.Connection, term: str, shelves: Sequence[int]) -> Numbers:
+    """Numbers of the events on `shelves` that hold a word; ``term*`` is any word that begins so."""
+    word = f"{_quoted(term[:-1])} *" if term.endswith("*") else _quoted(term)
+    scope = " OR ".join(_quoted(indexes.scope_word(shelf)) for shelf in shelves)
+    return _numbers(connection, _FIND_WORD, f"(body : {word}) AND (scope : ({scope}))")
+
+
+def find_inside(connection: sqlite3.Connection, term: str, shelves: Sequence[int]) -> Numbers:
+    """Numbers of the events on `shelves` that hold a text inside of words; three letters at least.
+
+    Of a text that stands in very many, the newest `MOST_VERIFIED` are answered.
+    """
+    if len(term) < _TRIGRAM or term.endswith("*"):
+        return np.empty(0, np.int64)
+    runs = {term[start : start + _TRIGRAM] for start in range(len(term) - _TRIGRAM + 1)}
+    scope = " OR ".join(_quoted(indexes.scope_sign(shelf)) for shelf in shelves)
+    everything = " AND ".join([*(_quoted(run) for run in sorted(runs)), f"({scope})"])
+    maybe = np.sort(_numbers(connection, _FIND_INSIDE, everything))[-MOST_VERIFIED:]
+    return np.array([seq for seq in maybe.tolist() if _holds(connection, seq, term)], np.int64)
+
+
+def _holds(connection: sqlite3.Connection, seq: int, term: str) -> bool:
+    """Whether a text really holds the term: it may hold all its runs in other places."""
+    row = connection.execute(_TEXT, (seq,)).fetchone()
+    return row is not None and term in indexes.body(*row).lower()
+
+
+def _numbers(connection: sqlite3.Connection, sql: str, match: str) -> Numbers:
+    # One text of numbers instead of a Python object for each row.
+    joined = connection.execute(sql, (match,)).fetchone()[0]
+    if joined is None:
+        return np.empty(0, np.int64)
+    return np.fromstring(joined, np.int64, sep=",")
+
+
+def _quoted(text: str) -> str:
+    """Text as a string of the query language, in which nothing has a meaning of its own."""
+    return '"' + text.replace('"', '""').replace("\0", " ") + '"'
+
+
+def known_shelves(connection: sqlite3.Connection, names: Iterable[str]) -> list[int]:
+    """The numbers of those shelves that exist."""
+    found = []
+    for name in names:
+        row = connection.execute("select number from shelf where name = ?", (name,)).fetchone()
+        if row is not None:
+            found.append(row[0])
+    return found
