@@ -86,7 +86,8 @@ class Columns:
     @property
     def seq(self) -> NDArray[np.int64]:
         """The numbers of the rows, ascending."""
-        return self._data["seq"][: self._count]
+        seq: NDArray[np.int64] = self._data["seq"][: self._count]
+        return seq
 
     @property
     def codes(self) -> NDArray[np.int8]:
@@ -105,9 +106,9 @@ class Columns:
             return np.empty(0, np.int64)
         if seq[-1] - seq[0] + 1 == len(seq):
             # Without holes the number says the row.
-            rows = seqs - seq[0]
-            return rows[(rows >= 0) & (rows < len(seq))]
-        rows = np.searchsorted(seq, seqs)
+            near: NDArray[np.int64] = seqs - seq[0]
+            return near[(near >= 0) & (near < len(seq))]
+        rows: NDArray[np.int64] = np.searchsorted(seq, seqs)
         rows[rows == len(seq)] = 0
         return rows[seq[rows] == seqs]
 

@@ -11,7 +11,7 @@ _MENDS = {
     sqlite3.SQLITE_FULL: "the disk or the allowed file size is full; free some space",
     sqlite3.SQLITE_READONLY: "the file or its folder is read-only; give this user write access",
     sqlite3.SQLITE_PERM: "this user may not access it; give it read and write access",
-    sqlite3.SQLITE_CANTOPEN: "it cannot be opened; does the folder exist, may this user write there?",
+    sqlite3.SQLITE_CANTOPEN: "it cannot be opened; does the folder exist, may you write there?",
     sqlite3.SQLITE_BUSY: "another process has been holding it too long; end it or wait",
     sqlite3.SQLITE_LOCKED: "another process has been holding it too long; end it or wait",
     sqlite3.SQLITE_IOERR: "the disk failed to read or write; is it full, unplugged or damaged?",

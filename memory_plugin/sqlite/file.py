@@ -1,4 +1,4 @@
-"""The open file: one lane that writes, one that searches, one for what is small."""
+"""The open file: lanes to write, to search, for what is small, and for what takes long."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ class OpenFile:
         writer: sqlite3.Connection,
         searcher: sqlite3.Connection,
         reader: sqlite3.Connection,
+        keeper: sqlite3.Connection,
         *,
         cache_mb: int,
         synchronous: str,
@@ -41,7 +42,8 @@ class OpenFile:
         self._writer = WriteLane("memory-plugin writer", path, writer)
         self._searcher = ReadLane("memory-plugin searcher", path, searcher)
         self._reader = ReadLane("memory-plugin reader", path, reader)
-        for lane in (self._writer, self._searcher, self._reader):
+        self._keeper = ReadLane("memory-plugin keeper", path, keeper)
+        for lane in (self._writer, self._searcher, self._reader, self._keeper):
             lane.start()
 
     @classmethod
@@ -67,13 +69,13 @@ class OpenFile:
         """Finish what was accepted, then let go of the file. Safe to call twice."""
         self._closed = True
         # The writer last: the last connection to close tidies the log away.
-        await self._searcher.close()
-        await self._reader.close()
+        for lane in (self._searcher, self._reader, self._keeper):
+            await lane.close()
         await self._writer.close()
 
-    async def _write(self, work: Callable[[Writing], T]) -> T:
+    async def _write(self, work: Callable[[Writing], T], *, alone: bool = False) -> T:
         self._check_open()
-        return await self._writer.ask(work)
+        return await self._writer.ask(work, alone=alone)
 
     async def _read(self, work: Callable[[sqlite3.Connection], T]) -> T:
         self._check_open()
@@ -82,6 +84,10 @@ class OpenFile:
     async def _search(self, work: Callable[[sqlite3.Connection], T]) -> T:
         self._check_open()
         return await self._searcher.ask(work)
+
+    async def _keep(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        self._check_open()
+        return await self._keeper.ask(work)
 
     def _check_open(self) -> None:
         if self._closed:
@@ -93,18 +99,16 @@ class OpenFile:
         return self._model
 
 
-def _connections(
-    path: Path, synchronous: str
-) -> tuple[sqlite3.Connection, sqlite3.Connection, sqlite3.Connection]:
-    """Writer, searcher and reader; none is left open if one cannot be opened."""
+def _connections(path: Path, synchronous: str) -> list[sqlite3.Connection]:
+    """One to write and three to read; none is left open if one cannot be opened."""
     schema.prepare(path)
     made: list[sqlite3.Connection] = []
     try:
-        for write in (True, False, False):
+        for write in (True, False, False, False):
             made.append(schema.connect(path, synchronous=synchronous, write=write))
             made[-1].execute("select revision from meta").fetchone()
     except sqlite3.Error as fault:
         for connection in made:
             connection.close()
         raise store_error(path, fault) from fault
-    return made[0], made[1], made[2]
+    return made

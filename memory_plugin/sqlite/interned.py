@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 
-from memory_plugin.types import PerceptionEvent, Place, Source
+from memory_plugin.types import Place, Source
 
 MOST_REMEMBERED = 50_000
 _BEGIN = "select revision, purges from meta"

@@ -37,10 +37,11 @@ LOCK_WAIT_S = 60.0
 class Job(Generic[C]):
     """Work for a lane and the future of who waits for it."""
 
-    __slots__ = ("fault", "future", "loop", "result", "work")
+    __slots__ = ("alone", "fault", "future", "loop", "result", "work")
 
-    def __init__(self, work: Callable[[C], Any]) -> None:
+    def __init__(self, work: Callable[[C], Any], *, alone: bool = False) -> None:
         self.work = work
+        self.alone = alone
         self.loop = asyncio.get_running_loop()
         self.future: asyncio.Future[Any] = self.loop.create_future()
         self.result: Any = None
@@ -89,9 +90,12 @@ class Lane(Generic[C]):
         """Let the thread run; it may be asked from now on."""
         self._thread.start()
 
-    def ask(self, work: Callable[[C], T]) -> asyncio.Future[T]:
-        """Queue work; the future holds what it returns. Raises `ClosedError` after `close`."""
-        job: Job[C] = Job(work)
+    def ask(self, work: Callable[[C], T], *, alone: bool = False) -> asyncio.Future[T]:
+        """Queue work; the future holds what it returns. Raises `ClosedError` after `close`.
+
+        What must be `alone` is run outside of any transaction.
+        """
+        job: Job[C] = Job(work, alone=alone)
         with self._admission:
             if self._closed:
                 raise ClosedError(f"the store {self._path} is closed")
@@ -157,6 +161,10 @@ class ReadLane(Lane[sqlite3.Connection]):
             connection.execute("begin")
             return work(connection)
 
+        if job.alone:
+            super()._attempt(job, on)
+            return
+
         work, job.work = job.work, in_one_moment
         super()._attempt(job, on)
 
@@ -185,9 +193,13 @@ class WriteLane(Lane[Writing]):
     def _round(self) -> bool:
         """Wait for work and do it; False when there will be no more."""
         group: list[Job[Writing]] = []
+        alone: Job[Writing] | None = None
         try:
             job = self._jobs.get(timeout=CHECKPOINT_EVERY_S if self._uncheckpointed else None)
             while job is not None:
+                if job.alone:
+                    alone = job
+                    break
                 group.append(job)
                 if len(group) == MOST_IN_GROUP:
                     break
@@ -200,6 +212,9 @@ class WriteLane(Lane[Writing]):
         if group:
             self._commit(group)
             hand_back(group)
+        if alone is not None:
+            self._attempt(alone, self._writing)
+            hand_back([alone])
         if self._uncheckpointed and time.monotonic() - self._checkpointed_at > CHECKPOINT_EVERY_S:
             self._checkpoint()
         return job is not None

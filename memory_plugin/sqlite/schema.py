@@ -18,6 +18,7 @@ READ_WAIT_MS = 5_000
 # The writer asks again and again by itself (`lanes`); a short wait inside SQLite keeps its sleeps
 # short, so that it gets its turn between two commits of a busy other process.
 WRITE_WAIT_MS = 10
+_NEWEST = "select coalesce(max(number), 0) from migration"
 _CREATE_RECORD = """
     create table if not exists migration (
         number integer primary key,
@@ -107,7 +108,7 @@ def _prepare(path: Path, connection: sqlite3.Connection) -> None:
         # Asked again under the lock: another process may be opening the same new file.
         connection.execute("begin immediate")
         try:
-            if number > _version(connection):
+            if number > version(connection):
                 _migrate(connection, number, name, sql)
             connection.execute("commit")
         except BaseException:
@@ -124,23 +125,21 @@ def _refuse_foreign(path: Path, connection: sqlite3.Connection) -> None:
             f"cannot use {path}: it is a database of another program; choose another path"
         )
     newest = migrations()[-1][0]
-    version = _version(connection)
-    if version > newest:
+    found = version(connection)
+    if found > newest:
         raise SchemaError(
-            f"{path} has schema {version}, but this version of memory-plugin knows {newest} at most; "
+            f"{path} has schema {found}, but this version of memory-plugin knows {newest} at most; "
             f"upgrade memory-plugin or restore an older backup"
         )
 
 
-def _version(connection: sqlite3.Connection) -> int:
+def version(connection: sqlite3.Connection) -> int:
     """The number of the last schema step that ran; 0 for a new file."""
     there = connection.execute("select count(*) from sqlite_master where name = 'migration'")
     if not there.fetchone()[0]:
         return 0
-    version: int = connection.execute("select coalesce(max(number), 0) from migration").fetchone()[
-        0
-    ]
-    return version
+    found: int = connection.execute(_NEWEST).fetchone()[0]
+    return found
 
 
 def _migrate(connection: sqlite3.Connection, number: int, name: str, sql: str) -> None:

@@ -81,17 +81,18 @@ class _View:
         count = len(eligible)
         if query is None:
             return np.full(count, np.nan, np.float32)
-        looked_at = None
+        looked_at: NDArray[np.bool_] | None = None
         if np.count_nonzero(eligible) * 2 < count:
             looked_at = eligible.copy()
             before = block["previous"][eligible]
             looked_at[before[before >= 0]] = True
         parts = []
         for shelf, rows, own in zip(self.shelves, self.rows, self.own, strict=True):
+            wanted: NDArray[np.int64] | None = None
             if looked_at is not None:
                 wanted = np.flatnonzero(own & looked_at[rows])
-            else:
-                wanted = None if own.all() else np.flatnonzero(own)
+            elif not own.all():
+                wanted = np.flatnonzero(own)
             parts.append(cosines(shelf, query, wanted)[own])
         return np.concatenate(parts) if len(parts) > 1 else parts[0]
 
@@ -171,6 +172,7 @@ def _among(
 ) -> NDArray[np.bool_]:
     rows = [connection.execute(find, (one,)).fetchone() for one in dict.fromkeys(ids)]
     numbers = [row[0] for row in rows if row is not None]
-    if len(numbers) == 1:
-        return column == numbers[0]
-    return np.isin(column, numbers)
+    among: NDArray[np.bool_] = (
+        column == numbers[0] if len(numbers) == 1 else np.isin(column, numbers)
+    )
+    return among

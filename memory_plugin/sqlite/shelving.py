@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from memory_plugin.sqlite.coding import unpacked
 from memory_plugin.sqlite.columns import Columns, block_of
-from memory_plugin.sqlite.vectors import unpacked
 
 _LOAD_BLOCK = 20_000
 _STATE = """
@@ -27,7 +27,7 @@ _LOAD = f"""
     left join vector v on v.seq = e.seq and v.model = ?
     where s.shelf = ?
     order by s.seq
-    """
+    """  # noqa: S608 - made of constants
 _CHANGED = f"""
     select {_ROW}
     from event e
@@ -35,7 +35,7 @@ _CHANGED = f"""
     left join vector v on v.seq = e.seq and v.model = ?
     where e.revision > ?
     order by e.seq
-    """
+    """  # noqa: S608 - made of constants
 _VECTORS = """
     select v.seq, v.code
     from vector v

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from functools import partial
 
 import numpy as np
 
 from memory_plugin.errors import EmbedderError
 from memory_plugin.parts import Added, Candidates, Changes, Unembedded, Vectors
-from memory_plugin.sqlite import history, vectors, writes
+from memory_plugin.sqlite import coding, history, writes
 from memory_plugin.sqlite.file import BULK_ROWS, OpenFile
+from memory_plugin.sqlite.keeping import Upkeep
 from memory_plugin.sqlite.search import search
 from memory_plugin.types import (
     EventType,
@@ -32,7 +34,7 @@ class Events(OpenFile):
         answers: list[Added] = []
         for start in range(0, len(ready), BULK_ROWS):
             some = ready[start : start + BULK_ROWS]
-            answers += await self._write(lambda on, some=some: writes.add(on, some))  # type: ignore[misc]
+            answers += await self._write(partial(writes.add, events=some))
         return answers
 
     async def edit(
@@ -51,7 +53,9 @@ class Events(OpenFile):
         if narrative_text is not None:
             checked_text("narrative_text", narrative_text)
         return await self._write(
-            lambda on: writes.edit(on, agent_id, external_id, content, at, narrative_text)
+            lambda on: writes.edit(
+                on, agent_id, external_id, content=content, at=at, narrative_text=narrative_text
+            )
         )
 
     async def delete(self, agent_id: str, external_ids: Sequence[str]) -> list[str]:
@@ -61,7 +65,9 @@ class Events(OpenFile):
         removed: list[str] = []
         for start in range(0, len(ids), BULK_ROWS):
             some = ids[start : start + BULK_ROWS]
-            removed += await self._write(lambda on, some=some: writes.delete(on, agent_id, some))  # type: ignore[misc]
+            removed += await self._write(
+                partial(writes.delete, agent_id=agent_id, external_ids=some)
+            )
         return removed
 
     async def set_importance(self, event_id: str, importance: int) -> bool:
@@ -117,7 +123,7 @@ class Searching(OpenFile):
         if vector is not None:
             shape = np.shape(vector)
             dim = self._model[1] if self._model is not None else shape[0] if len(shape) == 1 else 0
-            vector = vectors.checked_vector(vector, dim, "of the query")
+            vector = coding.checked_vector(vector, dim, "of the query")
         wanted = list(terms)
         return await self._search(lambda on: search(on, self._shelves, scope, wanted, vector))
 
@@ -130,42 +136,44 @@ class Searching(OpenFile):
         """Make `name` the model whose vectors count; answers how many events await a vector."""
         if dim < 1:
             raise EmbedderError(f"the model {name} says it has {dim} dimensions")
-        waiting = await self._write(lambda on: vectors.use_model(on, name, dim))
+        waiting = await self._write(lambda on: coding.use_model(on, name, dim))
         self._model = name, dim
         return waiting
 
     async def unembedded(self, limit: int) -> list[Unembedded]:
         """Events that await a vector of the model in use, newest first."""
-        return await self._read(lambda on: vectors.waiting(on, limit))
+        return await self._read(lambda on: coding.waiting(on, limit))
 
-    async def add_vectors(self, vectors_: Sequence[tuple[Unembedded, Vectors]]) -> int:
+    async def add_vectors(self, vectors: Sequence[tuple[Unembedded, Vectors]]) -> int:
         """Store vectors; answers how many were stored. See `SearchStore.add_vectors`."""
         name, dim = self._model_in_use()
-        jobs = [job for job, _ in vectors_]
-        codes, scale = vectors.codes_of(vectors.checked(vectors_, dim))
+        jobs = [job for job, _ in vectors]
+        codes, scale = coding.codes_of(coding.checked(vectors, dim))
         stored = 0
         for start in range(0, len(jobs), BULK_ROWS):
             part = slice(start, start + BULK_ROWS)
             stored += await self._write(
-                lambda on, part=part: vectors.add(on, name, jobs[part], codes[part], scale[part])  # type: ignore[misc]
+                partial(
+                    coding.add, model=name, jobs=jobs[part], codes=codes[part], scale=scale[part]
+                )
             )
         return stored
 
     async def embedding_backlog(self) -> int:
         """How many events await a vector."""
-        return await self._read(vectors.backlog)
+        return await self._read(coding.backlog)
 
     async def load_centre(self, model: str) -> Vectors | None:
         """The mean question vector kept for a model (shape (dim,)), or None."""
-        return await self._read(lambda on: vectors.load_centre(on, model))
+        return await self._read(lambda on: coding.load_centre(on, model))
 
     async def save_centre(self, model: str, centre: Vectors) -> None:
         """Keep the mean question vector of a model."""
-        checked = vectors.checked_vector(centre, len(centre), "of the centre")
-        await self._write(lambda on: vectors.save_centre(on, model, checked))
+        checked = coding.checked_vector(centre, len(centre), "of the centre")
+        await self._write(lambda on: coding.save_centre(on, model, checked))
 
 
-class SqliteStore(Events, Searching):
+class SqliteStore(Events, Searching, Upkeep):
     """Everything a memory keeps, in one SQLite file; see `parts.Store` for every method.
 
     Two of them in one process share nothing; two processes may have the same file open.

@@ -92,6 +92,15 @@ class Prepared:
     flags: int
 
 
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """What an edit replaces."""
+
+    content: str
+    narrative_text: str | None
+    metadata: str | None
+
+
 def prepared(event: PerceptionEvent) -> Prepared:
     """An event made ready for `add`; raises `ValidationError` for a bad ``edited_at``."""
     body = indexes.body(event.source.entity_name, event.content, event.narrative_text)
@@ -185,7 +194,8 @@ def _add_again(writing: Writing, known: Known, new: Prepared) -> Added:
             writing.connection.execute(_SET_VERSION, (new.version, known.seq))
         return Added(id=known.id, status="known")
     metadata = metadata_text({**metadata_of(known.metadata), **event.metadata})
-    _replace(writing, known, new.version, event.content, event.narrative_text, metadata)
+    text = _Text(event.content, event.narrative_text, metadata)
+    _replace(writing, known, new.version, text)
     return Added(id=known.id, status="edited")
 
 
@@ -193,44 +203,38 @@ def edit(
     writing: Writing,
     agent_id: str,
     external_id: str,
+    *,
     content: str,
-    edited_at: datetime,
+    at: datetime,
     narrative_text: str | None,
 ) -> bool:
     """Replace an event's text; see `EventStore.edit`."""
     agent = writing.agent(agent_id)
     known = _known(writing.connection.execute(_BY_EXTERNAL, (agent, external_id)))
-    version = micros(edited_at)
+    version = micros(at)
     if known is None or version < known.version:
         return False
-    metadata = edited_metadata(known.metadata, edited_at)
-    _replace(writing, known, version, content, narrative_text, metadata)
+    text = _Text(content, narrative_text, edited_metadata(known.metadata, at))
+    _replace(writing, known, version, text)
     return True
 
 
-def _replace(
-    writing: Writing,
-    known: Known,
-    version: int,
-    content: str,
-    narrative_text: str | None,
-    metadata: str | None,
-) -> None:
+def _replace(writing: Writing, known: Known, version: int, text: _Text) -> None:
     connection = writing.connection
     _drop_text(connection, known)
     shelves = indexes.shelf_numbers(known.shelves)
-    body = indexes.body(known.name, content, narrative_text)
+    body = indexes.body(known.name, text.content, text.narrative_text)
     indexes.put_text(connection, known.seq, body, shelves)
     connection.execute(
         _REPLACE,
         (
             writing.revision(),
             version,
-            content,
-            narrative_text,
-            metadata,
-            count_words(content),
-            flags_of(content),
+            text.content,
+            text.narrative_text,
+            text.metadata,
+            count_words(text.content),
+            flags_of(text.content),
             known.seq,
         ),
     )
