@@ -141,7 +141,9 @@ def add(
     if current is None or current[1] != model:
         raise EmbedderError(f"another process has made {current and current[1]} the model in use")
     stored = 0
-    for row, job in enumerate(jobs):
+    # Oldest first, though the newest are embedded first: rows that are inserted in falling order
+    # leave half of every page empty.
+    for row, job in sorted(enumerate(jobs), key=lambda one: one[1].seq):
         if connection.execute(_CURRENT, (job.seq, job.version)).fetchone() is None:
             continue
         blob = scale[row].astype("<f4").tobytes() + codes[row].tobytes()

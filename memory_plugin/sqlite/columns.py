@@ -110,7 +110,8 @@ class Columns:
             return near[(near >= 0) & (near < len(seq))]
         rows: NDArray[np.int64] = np.searchsorted(seq, seqs)
         rows[rows == len(seq)] = 0
-        return rows[seq[rows] == seqs]
+        found: NDArray[np.int64] = rows[seq[rows] == seqs]
+        return found
 
     def append(self, block: Block) -> None:
         """Add rows that arrived after all that are here, without vectors; `link` must follow."""

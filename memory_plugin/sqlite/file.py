@@ -73,9 +73,11 @@ class OpenFile:
             await lane.close()
         await self._writer.close()
 
-    async def _write(self, work: Callable[[Writing], T], *, alone: bool = False) -> T:
+    async def _write(
+        self, work: Callable[[Writing], T], *, rows: int = 1, alone: bool = False
+    ) -> T:
         self._check_open()
-        return await self._writer.ask(work, alone=alone)
+        return await self._writer.ask(work, rows=rows, alone=alone)
 
     async def _read(self, work: Callable[[sqlite3.Connection], T]) -> T:
         self._check_open()

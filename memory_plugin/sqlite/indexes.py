@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Sequence
+from functools import lru_cache
 
 from memory_plugin.text import spaced
 
@@ -59,28 +60,31 @@ def shelves_text(shelves: Sequence[int]) -> str:
 
 def put_text(connection: sqlite3.Connection, seq: int, text: str, shelves: Sequence[int]) -> None:
     """Make an event's `body` text findable on its shelves."""
-    connection.execute(_PUT_WORDS, (seq, text, " ".join(scope_word(one) for one in shelves)))
-    connection.execute(_PUT_INSIDE, (seq, _with_signs(text, shelves)))
+    scope, signs = _scope(tuple(shelves))
+    connection.execute(_PUT_WORDS, (seq, text, scope))
+    connection.execute(_PUT_INSIDE, (seq, text + signs))
 
 
 def take_text(connection: sqlite3.Connection, seq: int, text: str, shelves: Sequence[int]) -> None:
     """Undo `put_text`; everything must be as it was given there."""
-    connection.execute(_TAKE_WORDS, (seq, text, " ".join(scope_word(one) for one in shelves)))
-    connection.execute(_TAKE_INSIDE, (seq, _with_signs(text, shelves)))
+    scope, signs = _scope(tuple(shelves))
+    connection.execute(_TAKE_WORDS, (seq, text, scope))
+    connection.execute(_TAKE_INSIDE, (seq, text + signs))
 
 
 def put_shelves(connection: sqlite3.Connection, seq: int, shelves: Sequence[int]) -> None:
     """Put an event on its shelves."""
-    for shelf in shelves:
-        connection.execute(_PUT_SHELF, (shelf, seq))
+    connection.executemany(_PUT_SHELF, [(shelf, seq) for shelf in shelves])
 
 
 def take_shelves(connection: sqlite3.Connection, seq: int, shelves: Sequence[int]) -> None:
     """Take an event off its shelves."""
-    for shelf in shelves:
-        connection.execute(_TAKE_SHELF, (shelf, seq))
+    connection.executemany(_TAKE_SHELF, [(shelf, seq) for shelf in shelves])
 
 
-def _with_signs(text: str, shelves: Sequence[int]) -> str:
+@lru_cache(1_000)
+def _scope(shelves: tuple[int, ...]) -> tuple[str, str]:
+    """Shelves as the scope column of `words`, and as the end of the body of `inside`."""
+    words = " ".join(scope_word(one) for one in shelves)
     # The blanks keep the signs of one shelf from running into those of the next.
-    return " ".join([text, *(scope_sign(one) for one in shelves)])
+    return words, "".join(f" {scope_sign(one)}" for one in shelves)

@@ -67,18 +67,20 @@ class Writing:
         self._touched = False
         self._purges = -1
         self._numbers: dict[tuple[object, ...], int] = {}
+        self._places: dict[Place, tuple[int, int]] = {}
 
     def begin(self) -> None:
         """A write transaction has begun."""
         self._revision, purges = self.connection.execute(_BEGIN).fetchone()
         self._touched = False
         if purges != self._purges or len(self._numbers) > MOST_REMEMBERED:
-            self._numbers.clear()
+            self.forget()
             self._purges = purges
 
     def forget(self) -> None:
         """Something was rolled back: remembered numbers may not be in the file."""
         self._numbers.clear()
+        self._places.clear()
         self._touched = False
 
     def revision(self) -> int:
@@ -94,8 +96,12 @@ class Writing:
 
     def place(self, place: Place) -> tuple[int, int]:
         """The numbers of a place's key and of the whole place."""
-        spot = self._number("spot", (place.key,))
-        return spot, self._number("place", (place_text(place),), (spot,))
+        known = self._places.get(place)
+        if known is None:
+            spot = self._number("spot", (place.key,))
+            known = spot, self._number("place", (place_text(place),), (spot,))
+            self._places[place] = known
+        return known
 
     def source(self, source: Source) -> tuple[int, int]:
         """The numbers of an entity id, and of that id with this name."""

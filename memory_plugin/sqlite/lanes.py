@@ -21,15 +21,16 @@ from memory_plugin.sqlite.interned import Writing
 T = TypeVar("T")
 C = TypeVar("C")
 
-# More than this many operations do not gain from one commit more than their callers lose waiting.
+# Rows in one commit, unless a single operation has more. Beyond it nothing is gained, and others,
+# here and in other processes, wait longer for their turn.
 MOST_IN_GROUP = 256
 # With synchronous=NORMAL a power cut takes what was committed since the last checkpoint (a kill
 # of the process takes nothing). By the clock and not by pages, so that the bound is a time.
 CHECKPOINT_EVERY_S = 1.0
 # SQLite hands its lock to whoever asks at the right moment. Who held it long steps aside for
-# longer than the others' pauses between two tries last.
+# a moment, so that others who try every few milliseconds get in.
 LONG_HOLD_S = 0.015
-STEP_ASIDE_S = 0.003
+STEP_ASIDE_S = 0.001
 # Another process may be compacting a large file after an erasure.
 LOCK_WAIT_S = 60.0
 
@@ -37,10 +38,11 @@ LOCK_WAIT_S = 60.0
 class Job(Generic[C]):
     """Work for a lane and the future of who waits for it."""
 
-    __slots__ = ("alone", "fault", "future", "loop", "result", "work")
+    __slots__ = ("alone", "fault", "future", "loop", "result", "rows", "work")
 
-    def __init__(self, work: Callable[[C], Any], *, alone: bool = False) -> None:
+    def __init__(self, work: Callable[[C], Any], *, rows: int = 1, alone: bool = False) -> None:
         self.work = work
+        self.rows = rows
         self.alone = alone
         self.loop = asyncio.get_running_loop()
         self.future: asyncio.Future[Any] = self.loop.create_future()
@@ -90,12 +92,15 @@ class Lane(Generic[C]):
         """Let the thread run; it may be asked from now on."""
         self._thread.start()
 
-    def ask(self, work: Callable[[C], T], *, alone: bool = False) -> asyncio.Future[T]:
+    def ask(
+        self, work: Callable[[C], T], *, rows: int = 1, alone: bool = False
+    ) -> asyncio.Future[T]:
         """Queue work; the future holds what it returns. Raises `ClosedError` after `close`.
 
-        What must be `alone` is run outside of any transaction.
+        `rows` is about how many rows it will write. What must be `alone` is run outside of any
+        transaction.
         """
-        job: Job[C] = Job(work, alone=alone)
+        job: Job[C] = Job(work, rows=rows, alone=alone)
         with self._admission:
             if self._closed:
                 raise ClosedError(f"the store {self._path} is closed")
@@ -194,6 +199,7 @@ class WriteLane(Lane[Writing]):
         """Wait for work and do it; False when there will be no more."""
         group: list[Job[Writing]] = []
         alone: Job[Writing] | None = None
+        rows = 0
         try:
             job = self._jobs.get(timeout=CHECKPOINT_EVERY_S if self._uncheckpointed else None)
             while job is not None:
@@ -201,7 +207,8 @@ class WriteLane(Lane[Writing]):
                     alone = job
                     break
                 group.append(job)
-                if len(group) == MOST_IN_GROUP:
+                rows += job.rows
+                if rows >= MOST_IN_GROUP:
                     break
                 job = self._jobs.get_nowait()
         except queue.Empty:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from datetime import datetime
 from functools import partial
@@ -13,6 +14,7 @@ from memory_plugin.parts import Added, Candidates, Changes, Unembedded, Vectors
 from memory_plugin.sqlite import coding, history, writes
 from memory_plugin.sqlite.file import BULK_ROWS, OpenFile
 from memory_plugin.sqlite.keeping import Upkeep
+from memory_plugin.sqlite.rows import version_of
 from memory_plugin.sqlite.search import search
 from memory_plugin.types import (
     EventType,
@@ -24,17 +26,30 @@ from memory_plugin.types import (
     checked_time,
 )
 
+# Some 15 microseconds each; in between the event loop has its turn.
+PREPARED_AT_ONCE = 40
+
 
 class Events(OpenFile):
     """Events in, events out: `parts.EventStore`."""
 
     async def add(self, events: Sequence[PerceptionEvent]) -> list[Added]:
         """Store events; one answer each, same order. See `EventStore.add`."""
-        ready = [writes.prepared(event) for event in events]
+        versions = [version_of(event) for event in events]
         answers: list[Added] = []
-        for start in range(0, len(ready), BULK_ROWS):
-            some = ready[start : start + BULK_ROWS]
-            answers += await self._write(partial(writes.add, events=some))
+        writing: asyncio.Future[list[Added]] | None = None
+        for start in range(0, len(events), BULK_ROWS):
+            ready: list[writes.Prepared] = []
+            for row in range(start, min(start + BULK_ROWS, len(events))):
+                ready.append(writes.prepared(events[row], versions[row]))
+                if len(ready) % PREPARED_AT_ONCE == 0:
+                    await asyncio.sleep(0)
+            if writing is not None:
+                answers += await writing
+            self._check_open()
+            writing = self._writer.ask(partial(writes.add, events=ready), rows=len(ready))
+        if writing is not None:
+            answers += await writing
         return answers
 
     async def edit(

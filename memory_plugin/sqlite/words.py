@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 from memory_plugin.sqlite import indexes
 
 Numbers = NDArray[np.int64]
-# So many events, the newest, are read to see whether a word really stands in them.
-MOST_VERIFIED = 256
 _TRIGRAM = 3
 _FIND_WORD = "select group_concat(rowid) from words where words match ?"
 _FIND_INSIDE = "select group_concat(rowid) from inside where inside match ?"
@@ -28,29 +26,38 @@ _TEXT = """
     """
 
 
-def find_word(connection: sqlite3.Connection, term: str, shelves: Sequence[int]) -> Numbers:
-    """Numbers of the events on `shelves` that hold a word; ``term*`` is any word that begins so."""
+def find_word(connection: sqlite3.Connection, term: str, shelves: Sequence[int] | None) -> Numbers:
+    """Numbers of the events on `shelves` that hold a word; ``term*`` is any word that begins so.
+
+    Without `shelves` the answer is of all events, for the caller to keep those in view.
+    """
     word = f"{_quoted(term[:-1])} *" if term.endswith("*") else _quoted(term)
-    scope = " OR ".join(_quoted(indexes.scope_word(shelf)) for shelf in shelves)
-    return _numbers(connection, _FIND_WORD, f"(body : {word}) AND (scope : ({scope}))")
+    match = f"(body : {word})"
+    if shelves is not None:
+        scope = " OR ".join(_quoted(indexes.scope_word(shelf)) for shelf in shelves)
+        match = f"{match} AND (scope : ({scope}))"
+    return _numbers(connection, _FIND_WORD, match)
 
 
-def find_inside(connection: sqlite3.Connection, term: str, shelves: Sequence[int]) -> Numbers:
-    """Numbers of the events on `shelves` that hold a text inside of words; three letters at least.
+def maybe_inside(
+    connection: sqlite3.Connection, term: str, shelves: Sequence[int] | None
+) -> Numbers:
+    """Numbers of events that hold all runs of three letters of a text; `holds` says if the text.
 
-    Of a text that stands in very many, the newest `MOST_VERIFIED` are answered.
+    None for less than three letters. `shelves` as in `find_word`.
     """
     if len(term) < _TRIGRAM or term.endswith("*"):
         return np.empty(0, np.int64)
     runs = {term[start : start + _TRIGRAM] for start in range(len(term) - _TRIGRAM + 1)}
-    scope = " OR ".join(_quoted(indexes.scope_sign(shelf)) for shelf in shelves)
-    everything = " AND ".join([*(_quoted(run) for run in sorted(runs)), f"({scope})"])
-    maybe = np.sort(_numbers(connection, _FIND_INSIDE, everything))[-MOST_VERIFIED:]
-    return np.array([seq for seq in maybe.tolist() if _holds(connection, seq, term)], np.int64)
+    wanted = [_quoted(run) for run in sorted(runs)]
+    if shelves is not None:
+        scope = " OR ".join(_quoted(indexes.scope_sign(shelf)) for shelf in shelves)
+        wanted.append(f"({scope})")
+    return _numbers(connection, _FIND_INSIDE, " AND ".join(wanted))
 
 
-def _holds(connection: sqlite3.Connection, seq: int, term: str) -> bool:
-    """Whether a text really holds the term: it may hold all its runs in other places."""
+def holds(connection: sqlite3.Connection, seq: int, term: str) -> bool:
+    """Whether an event's text really holds the term: its runs may stand in other places."""
     row = connection.execute(_TEXT, (seq,)).fetchone()
     return row is not None and term in indexes.body(*row).lower()
 

@@ -24,7 +24,6 @@ from memory_plugin.sqlite.rows import (
     metadata_text,
     micros,
     tombstone_keys,
-    version_of,
 )
 from memory_plugin.text import count_words, is_dated, is_question
 from memory_plugin.types import PerceptionEvent
@@ -38,6 +37,7 @@ _INSERT = """
         addressing, reply_to, content, narrative_text, metadata
     )
     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    on conflict do nothing
     """
 _KNOWN_COLUMNS = """
     e.seq, e.id, e.version, e.edits, e.content, e.narrative_text, e.metadata, e.shelves,
@@ -48,7 +48,7 @@ _KNOWN_COLUMNS = """
 _BY_EXTERNAL = f"select {_KNOWN_COLUMNS} where e.agent = ? and e.external_id = ?"
 _BY_ID = f"select {_KNOWN_COLUMNS} where e.id = ?"
 _BY_SEQ = f"select {_KNOWN_COLUMNS} where e.seq = ?"
-_TOMBSTONED = "select 1 from tombstone where key = ?"
+_TOMBSTONED = "select 1 from tombstone where key in (?, ?)"
 _QUEUE = "insert or ignore into unembedded (seq) values (?)"
 _SET_VERSION = "update event set version = ? where seq = ?"
 _REPLACE = """
@@ -101,12 +101,12 @@ class _Text:
     metadata: str | None
 
 
-def prepared(event: PerceptionEvent) -> Prepared:
-    """An event made ready for `add`; raises `ValidationError` for a bad ``edited_at``."""
+def prepared(event: PerceptionEvent, version: int) -> Prepared:
+    """An event made ready for `add`, with what `rows.version_of` says of it."""
     body = indexes.body(event.source.entity_name, event.content, event.narrative_text)
     return Prepared(
         event=event,
-        version=version_of(event),
+        version=version,
         shelves=shelves_of(event),
         body=body,
         words=count_words(event.content),
@@ -126,21 +126,21 @@ def add(writing: Writing, events: Sequence[Prepared]) -> list[Added]:
 
 def _add(writing: Writing, new: Prepared) -> Added:
     event, connection = new.event, writing.connection
+    keys = tombstone_keys(event.agent_id, event.external_id, event.id)
+    if connection.execute(_TOMBSTONED, (keys[0], keys[-1])).fetchone():
+        return Added(id=None, status="refused")
     agent = writing.agent(event.agent_id)
+    # Most events are new: to insert and see costs less than to look and then insert.
+    if _insert(writing, agent, new):
+        return Added(id=event.id, status="stored")
     known = None
     if event.external_id is not None:
         known = _known(connection.execute(_BY_EXTERNAL, (agent, event.external_id)))
     if known is None:
         known = _known(connection.execute(_BY_ID, (event.id,)))
-        if known is not None:
-            _refuse_taken(known, agent, event)
-    if known is not None:
-        return _add_again(writing, known, new)
-    for key in tombstone_keys(event.agent_id, event.external_id, event.id):
-        if connection.execute(_TOMBSTONED, (key,)).fetchone():
-            return Added(id=None, status="refused")
-    _insert(writing, agent, new)
-    return Added(id=event.id, status="stored")
+        assert known is not None  # noqa: S101 - it was in the way
+        _refuse_taken(known, agent, event)
+    return _add_again(writing, known, new)
 
 
 def _refuse_taken(known: Known, agent: int, event: PerceptionEvent) -> None:
@@ -149,7 +149,8 @@ def _refuse_taken(known: Known, agent: int, event: PerceptionEvent) -> None:
         raise ValidationError("id", event.id, "is the id of another event; leave it empty")
 
 
-def _insert(writing: Writing, agent: int, new: Prepared) -> None:
+def _insert(writing: Writing, agent: int, new: Prepared) -> bool:
+    """Insert an event with all that belongs to it; False if one like it is there."""
     event, connection = new.event, writing.connection
     spot, place = writing.place(event.place)
     author, entity = writing.source(event.source)
@@ -178,10 +179,14 @@ def _insert(writing: Writing, agent: int, new: Prepared) -> None:
         event.narrative_text,
         metadata_text(event.metadata),
     )
-    seq = connection.execute(_INSERT, values).lastrowid or 0
+    inserted = connection.execute(_INSERT, values)
+    if not inserted.rowcount:
+        return False
+    seq = inserted.lastrowid or 0
     indexes.put_shelves(connection, seq, shelves)
     indexes.put_text(connection, seq, new.body, shelves)
     connection.execute(_QUEUE, (seq,))
+    return True
 
 
 def _add_again(writing: Writing, known: Known, new: Prepared) -> Added:
