@@ -77,7 +77,7 @@ def _unequal(connection: sqlite3.Connection) -> list[str]:
         "select shelf, count(*) from event_shelf group by shelf"
     ).fetchall():
         for table, match in (
-            ("words", f'scope : "{indexes.scope_word(number)}"'),
+            ("words", f'"{indexes.shelf_word(number, "")}"'),
             ("inside", f'"{indexes.scope_sign(number)}"'),
         ):
             try:

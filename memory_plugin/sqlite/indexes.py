@@ -1,7 +1,9 @@
 """The two text indexes and the shelves of an event: what is written beside its row.
 
-`words` holds stemmed words, `inside` all runs of three letters. Neither keeps the text itself, so
-what is taken out must be given again exactly as it was put in: both forms are made here only.
+`words` holds stemmed words, each with the number of a shelf in front: a look-up costs what it finds
+on that shelf, and what stands on others has no influence on it. `inside` holds all runs of three
+letters. Neither keeps the text itself, so what is taken out must be given again exactly as it was
+put in: a change of what is made here needs a migration that builds both anew.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ import sqlite3
 from collections.abc import Sequence
 from functools import lru_cache
 
-from memory_plugin.text import spaced
+from memory_plugin.text import WORD, spaced
 
 # Numbers of shelves stand in `inside` as three signs of this private area each; the same signs in
 # a message are blanked, so that no message can put itself on a shelf.
@@ -19,9 +21,9 @@ _FIRST, _LAST = 0xE000, 0xF8FE
 _BASE = _LAST - _FIRST + 1
 _PRIVATE = re.compile(f"[{chr(_FIRST)}-{chr(_LAST + 1)}\0]")
 
-_PUT_WORDS = "insert into words (rowid, body, scope) values (?, ?, ?)"
+_PUT_WORDS = "insert into words (rowid, body) values (?, ?)"
 _PUT_INSIDE = "insert into inside (rowid, body) values (?, ?)"
-_TAKE_WORDS = "insert into words (words, rowid, body, scope) values ('delete', ?, ?, ?)"
+_TAKE_WORDS = "insert into words (words, rowid, body) values ('delete', ?, ?)"
 _TAKE_INSIDE = "insert into inside (inside, rowid, body) values ('delete', ?, ?)"
 _PUT_SHELF = "insert into event_shelf (shelf, seq) values (?, ?)"
 _TAKE_SHELF = "delete from event_shelf where shelf = ? and seq = ?"
@@ -36,9 +38,9 @@ def body(name: str, content: str, narrative_text: str | None) -> str:
     return spaced(_PRIVATE.sub(" ", text))
 
 
-def scope_word(shelf: int) -> str:
-    """The word that stands for a shelf in the scope column of `words`."""
-    return f"x{shelf}"
+def shelf_word(shelf: int, word: str) -> str:
+    """A word as it stands in `words` for a shelf; the empty word stands there for every event."""
+    return f"{shelf}x{word}"
 
 
 def scope_sign(shelf: int) -> str:
@@ -60,16 +62,14 @@ def shelves_text(shelves: Sequence[int]) -> str:
 
 def put_text(connection: sqlite3.Connection, seq: int, text: str, shelves: Sequence[int]) -> None:
     """Make an event's `body` text findable on its shelves."""
-    scope, signs = _scope(tuple(shelves))
-    connection.execute(_PUT_WORDS, (seq, text, scope))
-    connection.execute(_PUT_INSIDE, (seq, text + signs))
+    connection.execute(_PUT_WORDS, (seq, _words(text, shelves)))
+    connection.execute(_PUT_INSIDE, (seq, text + _signs(tuple(shelves))))
 
 
 def take_text(connection: sqlite3.Connection, seq: int, text: str, shelves: Sequence[int]) -> None:
     """Undo `put_text`; everything must be as it was given there."""
-    scope, signs = _scope(tuple(shelves))
-    connection.execute(_TAKE_WORDS, (seq, text, scope))
-    connection.execute(_TAKE_INSIDE, (seq, text + signs))
+    connection.execute(_TAKE_WORDS, (seq, _words(text, shelves)))
+    connection.execute(_TAKE_INSIDE, (seq, text + _signs(tuple(shelves))))
 
 
 def put_shelves(connection: sqlite3.Connection, seq: int, shelves: Sequence[int]) -> None:
@@ -82,9 +82,14 @@ def take_shelves(connection: sqlite3.Connection, seq: int, shelves: Sequence[int
     connection.executemany(_TAKE_SHELF, [(shelf, seq) for shelf in shelves])
 
 
+def _words(text: str, shelves: Sequence[int]) -> str:
+    """The body of `words`: every word of a text for every shelf."""
+    words = ["", *dict.fromkeys(WORD.findall(text.lower()))]
+    return " ".join([f"{shelf}x{word}" for shelf in shelves for word in words])
+
+
 @lru_cache(1_000)
-def _scope(shelves: tuple[int, ...]) -> tuple[str, str]:
-    """Shelves as the scope column of `words`, and as the end of the body of `inside`."""
-    words = " ".join(scope_word(one) for one in shelves)
+def _signs(shelves: tuple[int, ...]) -> str:
+    """Shelves as the end of the body of `inside`."""
     # The blanks keep the signs of one shelf from running into those of the next.
-    return words, "".join(f" {scope_sign(one)}" for one in shelves)
+    return "".join(f" {scope_sign(one)}" for one in shelves)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from memory_plugin.parts import Candidates, TermMatch, Vectors
 from memory_plugin.sqlite import words
+from memory_plugin.sqlite.coding import model_in_use
 from memory_plugin.sqlite.columns import Block, Columns
 from memory_plugin.sqlite.rows import EVENT_TYPE_NUMBERS, micros
 from memory_plugin.sqlite.shelving import Shelves
@@ -28,26 +30,40 @@ _FIND_SPOT = "select number from spot where key = ?"
 _IS_FOLLOWED = "select 1 from followed where entity_id = ?"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    """What is looked for: words, and a vector of the model with that name."""
+
+    terms: tuple[str, ...]
+    vector: Vectors | None
+    model: str | None
+
+
 def search(
     connection: sqlite3.Connection,
     shelves: Shelves,
     scope: Scope,
-    terms: Sequence[str],
-    query: Vectors | None,
+    query: Query,
 ) -> Candidates:
     """The columns of everything visible in `scope`; see `SearchStore.search`."""
     numbers = words.known_shelves(connection, shelves_for(scope, _followed(connection, scope)))
     if not numbers:
-        return _nothing(terms)
+        return _nothing(query.terms)
     view = View(shelves.columns(connection, numbers))
     block = view.block()
     eligible = _eligible(connection, scope, block)
     return Candidates(
         **{name: block[name] for name in block if name != "event_type"},
         eligible=eligible,
-        meaning=view.meaning(query, block, eligible),
-        terms=_matches(connection, view, terms, numbers),
+        meaning=view.meaning(_vector(connection, query), block, eligible),
+        terms=_matches(connection, view, query.terms, numbers),
     )
+
+
+def _vector(connection: sqlite3.Connection, query: Query) -> Vectors | None:
+    """The query's vector, unless the vectors in the file are of another model."""
+    model = model_in_use(connection)
+    return query.vector if model is not None and model[1] == query.model else None
 
 
 def _nothing(terms: Sequence[str]) -> Candidates:
@@ -81,7 +97,7 @@ def _matches(
     shelves = None if len(view) * _LARGE_PART >= newest else numbers
     found = []
     for term in terms:
-        rows = view.rows_of(words.find_word(connection, term, shelves))
+        rows = view.rows_of(words.find_word(connection, term, numbers))
         inside = False
         if not len(rows):
             rows = view.rows_of(words.maybe_inside(connection, term, shelves))

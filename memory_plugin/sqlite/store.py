@@ -15,7 +15,7 @@ from memory_plugin.sqlite import coding, history, writes
 from memory_plugin.sqlite.file import BULK_ROWS, OpenFile
 from memory_plugin.sqlite.keeping import Upkeep
 from memory_plugin.sqlite.rows import version_of
-from memory_plugin.sqlite.search import search
+from memory_plugin.sqlite.search import Query, search
 from memory_plugin.types import (
     EventType,
     PerceptionEvent,
@@ -136,11 +136,10 @@ class Searching(OpenFile):
     ) -> Candidates:
         """The columns of everything visible in `scope`. See `SearchStore.search`."""
         if vector is not None:
-            shape = np.shape(vector)
-            dim = self._model[1] if self._model is not None else shape[0] if len(shape) == 1 else 0
+            dim = np.size(vector) if self._model is None else self._model[1]
             vector = coding.checked_vector(vector, dim, "of the query")
-        wanted = list(terms)
-        return await self._search(lambda on: search(on, self._shelves, scope, wanted, vector))
+        query = Query(terms=tuple(terms), vector=vector, model=self._model and self._model[0])
+        return await self._search(lambda on: search(on, self._shelves, scope, query))
 
     async def fetch(self, seqs: Sequence[int]) -> list[PerceptionEvent]:
         """The events of these `Candidates.seq` numbers, in that order; erased ones left out."""

@@ -127,10 +127,16 @@ create table followed (
     entity_id text primary key
 ) without rowid;
 
+-- Every word once for each shelf of its event, the number of the shelf in front.
 create virtual table words using fts5 (
-    body, scope, content = '', columnsize = 0, tokenize = 'porter unicode61 remove_diacritics 2'
+    body,
+    content = '',
+    columnsize = 0,
+    detail = none,
+    tokenize = 'porter unicode61 remove_diacritics 2'
 );
 
+-- All runs of three signs, and the shelves as three signs that no message can hold.
 create virtual table inside using fts5 (
     body, content = '', columnsize = 0, detail = none, tokenize = 'trigram'
 );
