@@ -21,8 +21,6 @@ def generic_questions() -> list[str]:
 
 async def question_centre(embedder: Embedder) -> Vectors:
     """The mean query vector of the generic questions, shape (dim,); its length is below 1."""
-    questions = generic_questions()
-    # As passages of work, not as queries: a query that somebody waits for goes first.
-    rows = np.concatenate([await embedder.embed([one], "query") for one in questions])
+    rows = await embedder.embed(generic_questions(), "query")
     centre: Vectors = rows.mean(axis=0, dtype=np.float32)
     return centre

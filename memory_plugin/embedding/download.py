@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
 import http.client
-import os
-import shutil
-import tempfile
+import json
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from uuid import uuid4
 
-from memory_plugin.embedding.files import MODEL, TOKENIZER_SHA256, sha256_of
+from memory_plugin.embedding.files import MODEL, TOKENIZER_SHA256, sha256_of, write_atomically
+from memory_plugin.embedding.sources import FETCHED, download_folder
 from memory_plugin.errors import EmbedderError
 
 Progress = Callable[[int, int], None]
@@ -22,6 +23,9 @@ Progress = Callable[[int, int], None]
 TIMEOUT_S = 30.0
 TRIES = 3
 _BLOCK = 1 << 16
+_ABANDONED_S = 86_400
+# Too many requests, or a server that is ill at the moment.
+_TRANSIENT = {408, 429, 500, 502, 503, 504}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,40 +65,74 @@ PINNED = Pin(
 )
 
 
-def fetch_model(folder: Path, pin: Pin = PINNED, on_progress: Progress | None = None) -> Path:
-    """Download the files of a pin into `folder`; answers the folder.
+def fetch_model(cache_dir: Path, pin: Pin = PINNED, on_progress: Progress | None = None) -> Path:
+    """Download the files of a pin; answers the folder they are in. Blocks.
 
     Files that are there and whole are kept; a broken transfer goes on where it stopped, also in
-    the next call. `on_progress` gets (bytes so far, bytes in all). Raises `EmbedderError`.
+    the next call. `on_progress` gets (bytes so far, bytes in all), in this thread; what it raises
+    ends the download. Raises `EmbedderError`.
     """
+    folder = download_folder(cache_dir)
     total = sum(one.size for one in pin.files)
     done = 0
+    report = on_progress or _ignore
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for one in pin.files:
             target = folder / one.name
             if not (target.is_file() and sha256_of(target) == one.sha256):
-                seen = partial(_report, on_progress, done, total)
-                _fetch(f"{pin.base_url}/{one.path}", target, one, seen)
+                _fetch(
+                    f"{pin.base_url}/{one.path}", target, one, partial(_add, report, done, total)
+                )
             done += one.size
-            if on_progress is not None:
-                on_progress(done, total)
+            report(done, total)
+        record = {one.name: one.sha256 for one in pin.files}
+        write_atomically(folder / FETCHED, json.dumps(record).encode())
     except OSError as fault:
         raise EmbedderError(f"cannot keep the model in {folder}: {fault}") from fault
     return folder
 
 
-def _report(on_progress: Progress | None, done: int, total: int, size: int) -> None:
-    if on_progress is not None:
-        on_progress(done + size, total)
+def _ignore(done: int, total: int) -> None:
+    del done, total
+
+
+def _add(report: Progress, done: int, total: int, size: int) -> None:
+    report(done + size, total)
 
 
 def _fetch(url: str, target: Path, one: PinnedFile, report: Callable[[int], None]) -> None:
-    part = target.with_name(target.name + ".part")
+    part = target.with_name(f"{target.name}.part")
+    # Taken out of the others' way first: another process may be fetching the same file.
+    mine = target.with_name(f"{target.name}.{uuid4().hex}.part")
+    for left in target.parent.glob(f"{target.name}.*.part"):
+        with suppress(FileNotFoundError):
+            if time.time() - left.stat().st_mtime > _ABANDONED_S:
+                left.unlink()
+    with suppress(FileNotFoundError):
+        part.replace(mine)
+    try:
+        _insist(url, mine, one, report)
+        mine.replace(target)
+    finally:
+        with suppress(FileNotFoundError):
+            mine.replace(part)
+
+
+def _insist(url: str, part: Path, one: PinnedFile, report: Callable[[int], None]) -> None:
+    """Fetch until the file is what was pinned, `TRIES` times at most."""
     fault: Exception | None = None
     for _ in range(TRIES):
         try:
             _transfer(url, part, one, report)
+        except urllib.error.HTTPError as caught:
+            fault = caught
+            if caught.code == 416:
+                # What we have is not the beginning of what they have.
+                part.unlink(missing_ok=True)
+            elif caught.code not in _TRANSIENT:
+                break
+            continue
         except (
             urllib.error.URLError,
             http.client.HTTPException,
@@ -102,23 +140,13 @@ def _fetch(url: str, target: Path, one: PinnedFile, report: Callable[[int], None
             ConnectionError,
         ) as caught:
             fault = caught
-            if isinstance(caught, urllib.error.HTTPError) and caught.code not in (
-                408,
-                429,
-                500,
-                502,
-                503,
-                504,
-            ):
-                break
             continue
         found = sha256_of(part)
-        if part.stat().st_size == one.size and found == one.sha256:
-            part.replace(target)
+        if found == one.sha256:
             return
-        # What arrived is not what was pinned; going on from it could never come right.
+        # Going on from what is not the pinned file could never come right.
         part.unlink()
-        fault = EmbedderError(f"sha256 is {found}, expected {one.sha256}")
+        fault = EmbedderError(f"its sha256 is {found}, expected {one.sha256}")
     raise EmbedderError(f"cannot download {url}: {fault}") from fault
 
 
@@ -138,28 +166,8 @@ def _transfer(url: str, part: Path, one: PinnedFile, report: Callable[[int], Non
             while block := answer.read(_BLOCK):
                 size += len(block)
                 if size > one.size:
-                    raise http.client.HTTPException(f"longer than the pinned {one.size} bytes")
+                    raise http.client.HTTPException(f"it is longer than {one.size} bytes")
                 file.write(block)
                 report(size)
     if size < one.size:
-        raise http.client.IncompleteRead(b"", one.size - size)
-
-
-def digest_of(data: bytes) -> str:
-    """The SHA-256 of bytes, in hex."""
-    return hashlib.sha256(data).hexdigest()
-
-
-def write_atomically(target: Path, data: bytes) -> None:
-    """Put a file in place whole or not at all, also when two processes do it at once."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        shutil.move(name, target)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+        raise http.client.HTTPException(f"it ended after {size} of {one.size} bytes")

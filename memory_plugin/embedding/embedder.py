@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -11,20 +11,23 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from memory_plugin.embedding.download import PINNED, Pin, fetch_model
-from memory_plugin.embedding.files import ModelFiles, download_folder, find_model
-from memory_plugin.embedding.runtime import Runtime
-from memory_plugin.embedding.true_int8 import faster_form
+from memory_plugin.embedding.download import PINNED, Pin, Progress, fetch_model
+from memory_plugin.embedding.files import ModelFiles
+from memory_plugin.embedding.kept import Kept
+from memory_plugin.embedding.runtime import Runtime, Tokens, batches
+from memory_plugin.embedding.sources import find_model
+from memory_plugin.embedding.true_int8 import fastest
 from memory_plugin.embedding.worker import PASSAGE, QUERY, Worker
 from memory_plugin.errors import ClosedError, EmbedderError, ValidationError
 from memory_plugin.parts import Vectors
 from memory_plugin.types import checked_text
 
-Progress = Callable[[int, int], None]
-
 QUERIES_KEPT = 512
-COUNTS_KEPT = 4096
-LONGEST_KEPT = 400
+COUNTS_KEPT = 8192
+# Queries in greater number are nobody's who waits, and let others go first.
+URGENT_QUERIES = 8
+# A query waits for as many texts to be read at most; even long ones take only milliseconds.
+TEXTS_A_JOB = 32
 
 
 class OnnxEmbedder:
@@ -40,19 +43,25 @@ class OnnxEmbedder:
         self._runtime = runtime
         self._worker = worker
         self._note = note
-        self._queries: OrderedDict[str, Vectors] = OrderedDict()
-        self._counts: OrderedDict[str, int] = OrderedDict()
+        self._queries: Kept[Vectors] = Kept(QUERIES_KEPT)
+        self._counts: Kept[int] = Kept(COUNTS_KEPT)
         self._closed = False
 
     @classmethod
-    async def open(cls, files: ModelFiles, *, threads: int = 1, note: str = "as it is") -> Self:
+    async def open(
+        cls, files: ModelFiles, *, cache_dir: Path | None = None, threads: int = 1
+    ) -> Self:
         """Load a model in its worker; `threads` is how many batches may run at once.
 
-        Raises `EmbedderError` when a file is missing, damaged or no model.
+        With a `cache_dir`, the packaged model is used in its faster form, which is built there once
+        in a few seconds. Raises `EmbedderError` when a file is missing, damaged or no model.
         """
         worker = Worker("memory-plugin-embedding", threads)
         try:
-            runtime = await worker.ask(partial(Runtime, files))
+            if files.packaged and cache_dir is not None:
+                runtime, note = await worker.ask(partial(fastest, files, cache_dir))
+            else:
+                runtime, note = await worker.ask(partial(Runtime, files)), "as it is"
         except BaseException:
             await worker.close()
             raise
@@ -68,11 +77,10 @@ class OnnxEmbedder:
         """
         if self._closed:
             raise ClosedError("the embedder is closed")
+        if isinstance(texts, str):
+            raise EmbedderError("embed takes a list of texts, not one text")
         for text in texts:
-            try:
-                checked_text("text", text)
-            except ValidationError as fault:
-                raise EmbedderError(f"cannot embed: {fault}") from fault
+            _check(text)
         if kind == "query" and len(texts) == 1:
             return await self._query(texts[0])
         return await self._computed(texts, kind)
@@ -81,31 +89,30 @@ class OnnxEmbedder:
         known = self._queries.get(text)
         if known is None:
             known = await self._computed([text], "query")
-            known.flags.writeable = False
-            if len(text) <= LONGEST_KEPT:
-                self._queries[text] = known
-                if len(self._queries) > QUERIES_KEPT:
-                    self._queries.popitem(last=False)
-        else:
-            self._queries.move_to_end(text)
-        return known
+            self._queries.put(text, known)
+        return known.copy()
 
     async def _computed(self, texts: Sequence[str], kind: str) -> Vectors:
-        rows = np.empty((len(texts), self.dim), np.float32)
-        if not texts:
-            return rows
         files = self._runtime.files
         prefix = files.query_prefix if kind == "query" else files.passage_prefix
-        urgency = QUERY if kind == "query" else PASSAGE
-        prefixed = [prefix + text for text in texts]
-        cut = await self._worker.ask(lambda: list(self._runtime.batches(prefixed)), urgency)
+        urgent = kind == "query" and len(texts) <= URGENT_QUERIES
+        urgency = QUERY if urgent else PASSAGE
+        tokens: list[Tokens] = []
+        for start in range(0, len(texts), TEXTS_A_JOB):
+            some = [prefix + text for text in texts[start : start + TEXTS_A_JOB]]
+            tokens += await self._worker.ask(partial(self._runtime.tokens, some), urgency)
+        cut = batches([len(one) for one in tokens])
         # Each batch is a job of its own, so that a query waits for one batch and not for all.
         jobs = [
-            self._worker.ask(partial(self._runtime.vectors, encoded), urgency) for _, encoded in cut
+            self._worker.ask(
+                partial(self._runtime.vectors, [tokens[place] for place in places]), urgency
+            )
+            for places in cut
         ]
+        rows = np.empty((len(texts), self.dim), np.float32)
         try:
-            for (places, _), vectors in zip(cut, await asyncio.gather(*jobs), strict=True):
-                rows[places] = vectors
+            for places, job in zip(cut, jobs, strict=True):
+                rows[places] = await job
         except BaseException:
             for job in jobs:
                 job.cancel()
@@ -114,14 +121,15 @@ class OnnxEmbedder:
         return rows
 
     def count_tokens(self, text: str) -> int:
-        """Tokens of `text` by the model's own tokenizer, special ones not counted."""
+        """Tokens of `text` by the model's own tokenizer, special ones not counted.
+
+        A text of more than 100,000 characters is counted by its beginning, in proportion.
+        """
         known = self._counts.get(text)
         if known is None:
+            _check(text)
             known = self._runtime.count_tokens(text)
-            if len(text) <= LONGEST_KEPT:
-                self._counts[text] = known
-                if len(self._counts) > COUNTS_KEPT:
-                    self._counts.popitem(last=False)
+            self._counts.put(text, known)
         return known
 
     def status(self) -> Mapping[str, Any]:
@@ -131,6 +139,7 @@ class OnnxEmbedder:
             "name": self.name,
             "dim": self.dim,
             "origin": files.origin,
+            "tried": list(files.tried),
             "file": str(files.model),
             "graph": self._note,
             "max_tokens": files.max_tokens,
@@ -145,6 +154,13 @@ class OnnxEmbedder:
         await self._worker.close()
 
 
+def _check(text: str) -> None:
+    try:
+        checked_text("text", text)
+    except ValidationError as fault:
+        raise EmbedderError(f"cannot embed: {fault}") from fault
+
+
 async def open_embedder(
     *,
     model_dir: Path | None,
@@ -156,21 +172,35 @@ async def open_embedder(
 ) -> OnnxEmbedder:
     """The model that `find_model` finds, in its fastest form; downloaded first if allowed.
 
-    `on_progress` gets (bytes so far, bytes in all) of a download. Raises `EmbedderError`.
+    `on_progress` gets (bytes so far, bytes in all) of a download, on the loop's thread. Raises
+    `EmbedderError` that says how to get a model when there is none.
     """
     worker = Worker("memory-plugin-model-files")
+    given_up = threading.Event()
+    find = partial(find_model, model_dir=model_dir, cache_dir=cache_dir)
     try:
         try:
-            files = await worker.ask(partial(find_model, model_dir=model_dir, cache_dir=cache_dir))
+            files = await worker.ask(find)
         except EmbedderError:
             if model_dir is not None or not allow_download:
                 raise
-            folder = download_folder(cache_dir)
-            await worker.ask(partial(fetch_model, folder, pin, on_progress))
-            files = await worker.ask(partial(find_model, model_dir=None, cache_dir=cache_dir))
-        note = "as it is"
-        if files.packaged:
-            files, note = await worker.ask(partial(faster_form, files, cache_dir))
+            report = _on_loop(on_progress, given_up)
+            await worker.ask(partial(fetch_model, cache_dir, pin, report))
+            files = await worker.ask(find)
     finally:
+        # A download that is under way ends at its next block.
+        given_up.set()
         await worker.close()
-    return await OnnxEmbedder.open(files, threads=threads, note=note)
+    return await OnnxEmbedder.open(files, cache_dir=cache_dir, threads=threads)
+
+
+def _on_loop(on_progress: Progress | None, given_up: threading.Event) -> Callable[[int, int], None]:
+    loop = asyncio.get_running_loop()
+
+    def report(done: int, total: int) -> None:
+        if given_up.is_set():
+            raise EmbedderError("the download was given up")
+        if on_progress is not None:
+            loop.call_soon_threadsafe(on_progress, done, total)
+
+    return report

@@ -9,12 +9,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from memory_plugin.errors import ClosedError, EmbedderError
+from memory_plugin.errors import ClosedError, EmbedderError, ValidationError
 from memory_plugin.parts import Vectors
 from memory_plugin.text import WORD, estimate_tokens
+from memory_plugin.types import checked_text
 
-# Long enough texts would only add noise, and the loop must not be held.
-MOST_WORDS = 256
+# More would only add noise, and the loop must not be held.
+MOST_CHARS = 2048
 
 
 class HashingEmbedder:
@@ -25,7 +26,7 @@ class HashingEmbedder:
     2009).
     """
 
-    def __init__(self, dim: int = 256) -> None:
+    def __init__(self, dim: int = 64) -> None:
         if dim < 8:
             raise EmbedderError(f"dim must be at least 8, not {dim}")
         self.name = f"hashing/{dim}/1"
@@ -39,6 +40,13 @@ class HashingEmbedder:
         del kind
         if self._closed:
             raise ClosedError("the embedder is closed")
+        if isinstance(texts, str):
+            raise EmbedderError("embed takes a list of texts, not one text")
+        for text in texts:
+            try:
+                checked_text("text", text)
+            except ValidationError as fault:
+                raise EmbedderError(f"cannot embed: {fault}") from fault
         rows = np.zeros((len(texts), self.dim), np.float32)
         for row, text in zip(rows, texts, strict=True):
             self._fill(row, text)
@@ -47,7 +55,7 @@ class HashingEmbedder:
         return rows
 
     def _fill(self, row: Vectors, text: str) -> None:
-        for word in WORD.findall(text.lower())[:MOST_WORDS]:
+        for word in WORD.findall(text[:MOST_CHARS].lower()):
             marked = f"<{word}>"
             self._add(row, word, 1.0)
             for start in range(len(marked) - 2):
@@ -61,7 +69,7 @@ class HashingEmbedder:
             row[0] = 1.0
 
     def _add(self, row: Vectors, part: str, weight: float) -> None:
-        digest = int.from_bytes(blake2b(part.encode("utf-8", "replace"), digest_size=8).digest())
+        digest = int.from_bytes(blake2b(part.encode(), digest_size=8).digest())
         row[(digest >> 1) % self.dim] += weight if digest & 1 else -weight
 
     def count_tokens(self, text: str) -> int:

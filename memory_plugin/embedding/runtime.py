@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,11 +12,19 @@ from memory_plugin.embedding.files import ModelFiles, Pooling
 from memory_plugin.errors import EmbedderError
 from memory_plugin.parts import Vectors
 
+Tokens = NDArray[np.int64]
+
 # Padding is what costs: batches are of texts of like length, and small.
 MOST_ROWS = 8
 MOST_TOKENS = 512
-# A tokenizer reads the whole text before it cuts; this is more than any model looks at.
-MOST_CHARS = 20_000
+# A tokenizer reads the whole text before it cuts. No language has words this long on average.
+CHARS_A_TOKEN = 16
+# A longer text is counted by its beginning, because counting holds the caller up, 0.5 microseconds
+# a character.
+COUNTED_CHARS = 100_000
+_INPUTS = ("input_ids", "attention_mask")
+_TYPES = "token_type_ids"
+_NUMBERS = {"tensor(int64)": np.int64, "tensor(int32)": np.int32}
 
 
 class Runtime:
@@ -26,75 +34,94 @@ class Runtime:
         """Load both; raises `EmbedderError` that names the file that is at fault."""
         self.files = files
         self._tokenizer = load_tokenizer(files)
-        self._counter = load_tokenizer(files)
-        self._counter.no_truncation()
         self._session = load_session(files)
-        inputs = {one.name for one in self._session.get_inputs()}
-        missing = {"input_ids", "attention_mask"} - inputs
-        if missing:
-            raise EmbedderError(f"{files.model} has no input {min(missing)!r}")
-        self._wants_types = "token_type_ids" in inputs
-        probe = self._run([self._tokenizer.encode("probe")])
-        self.dim = int(probe.shape[1])
+        self._inputs = self._checked_inputs()
+        # Others (pooled or already normalised) need not be computed at all.
+        self._output = self._session.get_outputs()[0].name
+        self.dim = int(self.vectors(self.tokens(["probe"])).shape[1])
+
+    def _checked_inputs(self) -> dict[str, Any]:
+        """The graph's inputs and the number type each wants."""
+        inputs = {one.name: _NUMBERS.get(one.type) for one in self._session.get_inputs()}
+        for name in _INPUTS:
+            if name not in inputs:
+                raise EmbedderError(f"{self.files.model} has no input {name!r}")
+        for name, number in inputs.items():
+            if name not in (*_INPUTS, _TYPES) or number is None:
+                raise EmbedderError(f"{self.files.model} wants an input {name!r} we cannot give")
+        return inputs
 
     def count_tokens(self, text: str) -> int:
         """Tokens of the whole text, special ones not counted."""
-        return len(self._counter.encode(text, add_special_tokens=False).ids)
+        encoded = self._tokenizer.encode(text[:COUNTED_CHARS], add_special_tokens=False)
+        # The tokenizer cuts at the model's length; what it cut off is here as well.
+        count = len(encoded) + sum(len(rest) for rest in encoded.overflowing)
+        if len(text) > COUNTED_CHARS:
+            count = -(-count * len(text) // COUNTED_CHARS)
+        return count
 
-    def batches(self, texts: Sequence[str]) -> Iterator[tuple[list[int], list[Any]]]:
-        """Texts cut into batches of like length: their places in `texts`, and their tokens."""
-        cut = [text[:MOST_CHARS] for text in texts]
-        encoded = self._tokenizer.encode_batch(cut)
-        order = sorted(range(len(texts)), key=lambda place: (len(encoded[place].ids), place))
-        batch: list[int] = []
-        for place in order:
-            length = len(encoded[place].ids)
-            if batch and (len(batch) == MOST_ROWS or length * (len(batch) + 1) > MOST_TOKENS):
-                yield batch, [encoded[one] for one in batch]
-                batch = []
-            batch.append(place)
-        if batch:
-            yield batch, [encoded[one] for one in batch]
+    def tokens(self, texts: Sequence[str]) -> list[Tokens]:
+        """The token numbers of each text, special ones included, cut at the model's length."""
+        most = self.files.max_tokens * CHARS_A_TOKEN
+        try:
+            encoded = self._tokenizer.encode_batch([text[:most] for text in texts])
+        except Exception as fault:  # the library raises bare Exception
+            raise EmbedderError(f"the tokenizer of {self.files.name} failed: {fault}") from fault
+        # A tokenizer without special tokens makes nothing of an empty text.
+        return [np.array(one.ids or [0], np.int64) for one in encoded]
 
-    def vectors(self, encoded: Sequence[Any]) -> Vectors:
+    def vectors(self, batch: Sequence[Tokens]) -> Vectors:
         """Unit rows for one batch; refuses what has no direction."""
         if self.files.one_by_one:
-            rows = np.concatenate([self._run([one]) for one in encoded])
+            rows = np.concatenate([self._run([one]) for one in batch])
         else:
-            rows = self._run(encoded)
+            rows = self._run(batch)
         length = np.linalg.norm(rows, axis=1, keepdims=True)
         if not np.isfinite(length).all() or (length < 1e-12).any():
             raise EmbedderError(f"the model {self.files.name} gave a vector without a direction")
         unit: Vectors = rows / length
         return unit
 
-    def _run(self, encoded: Sequence[Any]) -> Vectors:
-        width = max(len(one.ids) for one in encoded)
-        ids = np.zeros((len(encoded), width), np.int64)
-        mask = np.zeros((len(encoded), width), np.int64)
-        for row, one in enumerate(encoded):
-            ids[row, : len(one.ids)] = one.ids
-            mask[row, : len(one.ids)] = 1
-        feed = {"input_ids": ids, "attention_mask": mask}
-        if self._wants_types:
-            feed["token_type_ids"] = np.zeros_like(ids)
+    def _run(self, batch: Sequence[Tokens]) -> Vectors:
+        shape = len(batch), max(len(one) for one in batch)
+        mask = np.zeros(shape, np.int64)
+        ids = np.zeros(shape, np.int64)
+        for row, one in enumerate(batch):
+            ids[row, : len(one)] = one
+            mask[row, : len(one)] = 1
+        given = {"input_ids": ids, "attention_mask": mask, _TYPES: np.zeros_like(ids)}
+        feed = {name: given[name].astype(kind, copy=False) for name, kind in self._inputs.items()}
         try:
-            output = self._session.run(None, feed)[0]
+            output = self._session.run([self._output], feed)[0]
         except Exception as fault:  # the runtime's errors share no base of their own
             raise EmbedderError(f"the model {self.files.name} failed: {fault}") from fault
-        return _pooled(np.asarray(output, np.float32), mask, self.files.pooling)
+        return self._pooled(np.asarray(output, np.float32), mask, self.files.pooling)
+
+    def _pooled(self, output: Vectors, mask: NDArray[np.int64], pooling: Pooling) -> Vectors:
+        if output.ndim == 2 and len(output) == len(mask):
+            # The graph pools by itself.
+            return output
+        if output.ndim != 3 or output.shape[:2] != mask.shape:
+            raise EmbedderError(f"{self.files.model} answers in a shape we do not know")
+        if pooling == "cls":
+            first: Vectors = output[:, 0, :]
+            return first
+        # As a product of matrices, which is several times as fast as multiplying and summing.
+        total: Vectors = np.matmul(mask[:, None, :].astype(np.float32), output)[:, 0, :]
+        mean: Vectors = total / mask.sum(axis=1, dtype=np.float32)[:, None]
+        return mean
 
 
-def _pooled(output: Vectors, mask: NDArray[np.int64], pooling: Pooling) -> Vectors:
-    if output.ndim == 2:
-        # The graph pools by itself.
-        return output
-    if pooling == "cls":
-        first: Vectors = output[:, 0, :]
-        return first
-    weight = mask[:, :, None].astype(np.float32)
-    mean: Vectors = (output * weight).sum(axis=1) / np.maximum(weight.sum(axis=1), 1.0)
-    return mean
+def batches(lengths: Sequence[int]) -> list[list[int]]:
+    """The places of texts of these lengths, cut into small batches of like length."""
+    found: list[list[int]] = []
+    for place in sorted(range(len(lengths)), key=lengths.__getitem__):
+        last = found[-1] if found else None
+        if last is None or len(last) == MOST_ROWS or lengths[place] * (len(last) + 1) > MOST_TOKENS:
+            found.append([place])
+        else:
+            last.append(place)
+    return found
 
 
 def load_tokenizer(files: ModelFiles) -> Any:
@@ -105,10 +132,10 @@ def load_tokenizer(files: ModelFiles) -> Any:
         raise EmbedderError('needs tokenizers: pip install "memory-plugin[model]"') from fault
     try:
         tokenizer = Tokenizer.from_file(str(files.tokenizer))
+        tokenizer.no_padding()
+        tokenizer.enable_truncation(max_length=files.max_tokens)
     except Exception as fault:  # the library raises bare Exception
         raise EmbedderError(f"cannot read the tokenizer {files.tokenizer}: {fault}") from fault
-    tokenizer.no_padding()
-    tokenizer.enable_truncation(max_length=files.max_tokens)
     return tokenizer
 
 

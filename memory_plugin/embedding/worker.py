@@ -7,6 +7,7 @@ import itertools
 import queue
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from memory_plugin.errors import ClosedError
@@ -54,13 +55,11 @@ class Worker:
                     result = work()
             except Exception as caught:  # noqa: BLE001 - whoever asked gets it, the thread lives on
                 fault = caught
-            try:
-                loop.call_soon_threadsafe(_settle, future, result, fault)
-            except RuntimeError:
-                # The loop was closed meanwhile: nobody waits any more.
-                pass
+            _tell(loop, future, result, fault)
             if urgency == END:
                 return
+            # Nothing of the last job may outlive it while the thread waits for the next.
+            del work, loop, future, result, fault
 
     async def close(self) -> None:
         """Give up what is queued, let the running job finish, end the threads."""
@@ -68,22 +67,32 @@ class Worker:
             if self._closed:
                 return
             self._closed = True
-        waiting = []
-        while not self._jobs.empty():
-            try:
-                waiting.append(self._jobs.get_nowait()[2])
-            except queue.Empty:
-                break
-        for _, loop, future in waiting:
-            gone = ClosedError("the embedder was closed before it came to this text")
-            loop.call_soon_threadsafe(_settle, future, None, gone)
+        with suppress(queue.Empty):
+            while True:
+                _, loop, future = self._jobs.get_nowait()[2]
+                _tell(loop, future, None, ClosedError("the embedder was closed meanwhile"))
         loop = asyncio.get_running_loop()
         ends = [loop.create_future() for _ in self._threads]
         for end in ends:
-            self._jobs.put((END, next(self._numbers), (lambda: None, loop, end)))
+            self._jobs.put((END, next(self._numbers), (_nothing, loop, end)))
         await asyncio.gather(*ends)
         for thread in self._threads:
             thread.join()
+
+
+def _nothing() -> None:
+    return
+
+
+def _tell(
+    loop: asyncio.AbstractEventLoop,
+    future: asyncio.Future[Any],
+    result: Any,
+    fault: BaseException | None,
+) -> None:
+    # A loop that was closed meanwhile has nobody left who waits.
+    with suppress(RuntimeError):
+        loop.call_soon_threadsafe(_settle, future, result, fault)
 
 
 def _settle(future: asyncio.Future[Any], result: Any, fault: BaseException | None) -> None:
