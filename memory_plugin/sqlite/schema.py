@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from collections.abc import Iterator
 from importlib import resources
@@ -79,13 +78,6 @@ def prepare(path: Path) -> None:
         )
     if path.is_dir():
         raise StoreError(f"cannot use {path}: it is a folder; name a file in it")
-    if path.exists() and not os.access(path, os.W_OK):
-        raise StoreError(f"cannot use {path}: the file is read-only; give this user write access")
-    if not os.access(path.parent, os.W_OK):
-        raise StoreError(
-            f"cannot use {path}: the folder is read-only, but SQLite keeps its journal beside the "
-            f"file; give this user write access"
-        )
     try:
         connection = sqlite3.connect(path, isolation_level=None, timeout=30)
     except sqlite3.Error as fault:
@@ -115,6 +107,8 @@ def _prepare(path: Path, connection: sqlite3.Connection) -> None:
             if connection.in_transaction:
                 connection.execute("rollback")
             raise
+    # Changes nothing, but SQLite asks here whether it may write, and not when it is opened.
+    connection.execute("delete from migration where number < 0")
 
 
 def _refuse_foreign(path: Path, connection: sqlite3.Connection) -> None:
