@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from memory_plugin.importance import score_importance
 from memory_plugin.types import Place
+
 from .making import own, said
 
 
