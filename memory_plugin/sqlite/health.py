@@ -128,7 +128,7 @@ def _rebuild(connection: sqlite3.Connection) -> int:
     while rows := connection.execute(_EVENTS, (seq,)).fetchall():
         for seq, name, content, narrative_text, shelves in rows:
             numbers = indexes.shelf_numbers(shelves)
-            indexes.put_shelves(connection, seq, numbers)
+            indexes.put_shelves(connection, [(seq, numbers)])
             body = indexes.body(name, content, narrative_text)
             indexes.put_text(connection, seq, body, numbers)
         count += len(rows)

@@ -72,9 +72,13 @@ def take_text(connection: sqlite3.Connection, seq: int, text: str, shelves: Sequ
     connection.execute(_TAKE_INSIDE, (seq, text + _signs(tuple(shelves))))
 
 
-def put_shelves(connection: sqlite3.Connection, seq: int, shelves: Sequence[int]) -> None:
-    """Put an event on its shelves."""
-    connection.executemany(_PUT_SHELF, [(shelf, seq) for shelf in shelves])
+def put_shelves(
+    connection: sqlite3.Connection, events: Sequence[tuple[int, Sequence[int]]]
+) -> None:
+    """Put events, each a number and its shelves, on their shelves."""
+    # In the order of the table, so that each of its pages is visited once.
+    taken = sorted((shelf, seq) for seq, shelves in events for shelf in shelves)
+    connection.executemany(_PUT_SHELF, taken)
 
 
 def take_shelves(connection: sqlite3.Connection, seq: int, shelves: Sequence[int]) -> None:

@@ -48,7 +48,6 @@ _KNOWN_COLUMNS = """
 _BY_EXTERNAL = f"select {_KNOWN_COLUMNS} where e.agent = ? and e.external_id = ?"
 _BY_ID = f"select {_KNOWN_COLUMNS} where e.id = ?"
 _BY_SEQ = f"select {_KNOWN_COLUMNS} where e.seq = ?"
-_TOMBSTONED = "select 1 from tombstone where key in (?, ?)"
 _QUEUE = "insert or ignore into unembedded (seq) values (?)"
 _SET_VERSION = "update event set version = ? where seq = ?"
 _REPLACE = """
@@ -121,17 +120,42 @@ def flags_of(content: str) -> int:
 
 def add(writing: Writing, events: Sequence[Prepared]) -> list[Added]:
     """Store events; see `EventStore.add`."""
-    return [_add(writing, one) for one in events]
+    connection = writing.connection
+    keys = [
+        tombstone_keys(one.event.agent_id, one.event.external_id, one.event.id) for one in events
+    ]
+    buried = _buried(connection, [key for some in keys for key in some])
+    stored: list[tuple[int, list[int]]] = []
+    answers = []
+    for one, some in zip(events, keys, strict=True):
+        if buried.isdisjoint(some):
+            answers.append(_add(writing, one, stored))
+        else:
+            answers.append(Added(id=None, status="refused"))
+    indexes.put_shelves(connection, stored)
+    connection.executemany(_QUEUE, [(seq,) for seq, _ in stored])
+    return answers
 
 
-def _add(writing: Writing, new: Prepared) -> Added:
+def _buried(connection: sqlite3.Connection, keys: Sequence[bytes]) -> set[bytes]:
+    """Those of `keys` that are refused."""
+    buried: set[bytes] = set()
+    for start in range(0, len(keys), 500):
+        some = keys[start : start + 500]
+        marks = ",".join("?" * len(some))
+        sql = f"select key from tombstone where key in ({marks})"  # noqa: S608
+        buried.update(row[0] for row in connection.execute(sql, some))
+    return buried
+
+
+def _add(writing: Writing, new: Prepared, stored: list[tuple[int, list[int]]]) -> Added:
+    """Add one event; if it is new, its number and its shelves are put into `stored`."""
     event, connection = new.event, writing.connection
-    keys = tombstone_keys(event.agent_id, event.external_id, event.id)
-    if connection.execute(_TOMBSTONED, (keys[0], keys[-1])).fetchone():
-        return Added(id=None, status="refused")
     agent = writing.agent(event.agent_id)
     # Most events are new: to insert and see costs less than to look and then insert.
-    if _insert(writing, agent, new):
+    inserted = _insert(writing, agent, new)
+    if inserted is not None:
+        stored.append(inserted)
         return Added(id=event.id, status="stored")
     known = None
     if event.external_id is not None:
@@ -149,8 +173,8 @@ def _refuse_taken(known: Known, agent: int, event: PerceptionEvent) -> None:
         raise ValidationError("id", event.id, "is the id of another event; leave it empty")
 
 
-def _insert(writing: Writing, agent: int, new: Prepared) -> bool:
-    """Insert an event with all that belongs to it; False if one like it is there."""
+def _insert(writing: Writing, agent: int, new: Prepared) -> tuple[int, list[int]] | None:
+    """Insert an event with its text; answers its number and shelves, None if it is there."""
     event, connection = new.event, writing.connection
     spot, place = writing.place(event.place)
     author, entity = writing.source(event.source)
@@ -181,12 +205,10 @@ def _insert(writing: Writing, agent: int, new: Prepared) -> bool:
     )
     inserted = connection.execute(_INSERT, values)
     if not inserted.rowcount:
-        return False
+        return None
     seq = inserted.lastrowid or 0
-    indexes.put_shelves(connection, seq, shelves)
     indexes.put_text(connection, seq, new.body, shelves)
-    connection.execute(_QUEUE, (seq,))
-    return True
+    return seq, shelves
 
 
 def _add_again(writing: Writing, known: Known, new: Prepared) -> Added:

@@ -175,6 +175,30 @@ def test_neighbours_are_found_in_any_order_of_arrival_and_after_removals(rows, t
     assert (block["previous"].tolist(), block["session"].tolist()) == (previous, session)
 
 
+CHANGES = {
+    "update": lambda columns: columns.update(block_of([(4, 0, 1, 1, 9, 77, 3, 0)])),
+    "remove": lambda columns: columns.remove(np.array([4])),
+    "late": lambda columns: (
+        columns.append(block_of([(50, 5_000_000, 1, 1, 5, 2, 0, 0)])),
+        columns.link(10),
+    ),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_columns_that_were_lent_do_not_change(change):
+    columns = linked([(n, n * 10_000_000, 1, 1, 5, 2, 0, 0) for n in range(10)], 10)
+    lent = columns.lend()
+    before = {name: column.copy() for name, column in lent.items()}
+
+    CHANGES[change](columns)
+
+    for name, column in before.items():
+        np.testing.assert_array_equal(lent[name], column)
+    changed = columns.lend()
+    assert any(not np.array_equal(changed[name], before[name]) for name in before)
+
+
 async def test_shelves_that_do_not_fit_go_the_longest_unused_first(path):
     store = await SqliteStore.open(path, cache_mb=1)
     places = [INN, CELLAR, FAR, ANNS_DOOR]

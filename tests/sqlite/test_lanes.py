@@ -9,6 +9,7 @@ import pytest
 from memory_plugin.errors import ClosedError, StoreError
 from memory_plugin.sqlite import SqliteStore
 from memory_plugin.testing.worlds import ANN, BOT, INN, an_event, holding
+from memory_plugin.visibility import shelves_of
 
 FILL_DISK = """
 import resource
@@ -39,11 +40,14 @@ def failing(fault):
 
 
 async def test_one_that_fails_neither_hurts_nor_is_hurt(store):
-    new_place = an_event("at a new place", external_id="1")
+    def names_and_fails(on):
+        on.place(INN)
+        on.shelf(shelves_of(an_event())[0])
+        failing(RuntimeError("mine"))(on)
 
     answers = await asyncio.gather(
-        store._write(lambda on: on.shelf("a name") and failing(RuntimeError("mine"))(on)),
-        store.add([new_place]),
+        store._write(names_and_fails),
+        store.add([an_event("one", external_id="1")]),
         store._write(failing(sqlite3.IntegrityError("theirs"))),
         store.add([an_event("too", 1, external_id="2")]),
         return_exceptions=True,
@@ -51,7 +55,7 @@ async def test_one_that_fails_neither_hurts_nor_is_hurt(store):
 
     assert [type(one) for one in answers] == [RuntimeError, list, StoreError, list]
     assert await store.followed(["half written"]) == frozenset()
-    assert [one.content for one in await store.history(BOT)] == ["at a new place", "too"]
+    assert [one.content for one in await store.history(BOT)] == ["one", "too"]
     assert await holding(store, "too") == {"too"}
     assert await store.check() == []
 
