@@ -31,8 +31,11 @@ _LAUGHTER = re.compile(r"(?:ha|he|hi|ho|lo|ja|xa|ah|eh)+[a-z]?|[jkxd]+|w+|f+|5{3
 _NAME = re.compile(r"(?<=[^\W\d_A-Z][ ,]) ?[A-Z][^\W\d_A-Z]+")
 _FIRST_PERSON: Final = frozenset(("i", "me", "my", "mine", "myself", "we", "our", "ours"))
 _NUMBER = re.compile(r"\d")
-# How many telling words make one, two, three, four points.
-_STEPS = (3, 6, 10, 16)
+# How many telling words make one, two, three points more.
+_STEPS = (4, 8, 16)
+# What people tell of themselves, and when something was or will be, is what they later expect to
+# be remembered; a name or a number makes a text less general, but not as much.
+_STRONG, _WEAK = 2, 1
 _OWN_KINDS: Final = {"self_action": 3, "tool_result": 3, "tick": 1}
 _MOST_BY_RULE = 9
 
@@ -40,16 +43,19 @@ _MOST_BY_RULE = 9
 def score_importance(event: PerceptionEvent) -> int:
     """The importance of an event by rules: 1 is noise, 5 an ordinary statement, 10 not to be lost.
 
-    Points for telling words, names, numbers, times, the first person, a question; more when the
-    agent is addressed or a response is required. Greetings, thanks and laughter alone are 1. The
-    agent's own speech scores lower, since it knows what it says. `event.importance` is ignored.
+    Points for telling words, the first person, times, names and numbers; more when the agent is
+    addressed, when it is asked something, and when a response is required. A question to others
+    gains nothing: it asks for what it does not tell. Greetings, thanks and laughter alone are 1.
+    The agent's own speech scores lower, since it knows what it says. `event.importance` is
+    ignored.
     """
     kind = _OWN_KINDS.get(event.event_type)
-    points = kind if kind is not None else _points(event.narrative_text or event.content)
+    text = event.narrative_text or event.content
+    points = kind if kind is not None else _points(text)
     if event.event_type == "self_speech":
         points -= 2
-    elif event.event_type != "tick" and _is_for_agent(event):
-        points += 2
+    elif event.event_type == "external" and _is_for_agent(event):
+        points += 2 + is_question(text)
     if event.requires_response:
         points += 2
     return max(1, min(points, 10))
@@ -58,7 +64,7 @@ def score_importance(event: PerceptionEvent) -> int:
 def _is_for_agent(event: PerceptionEvent) -> bool:
     if event.addressing is not None:
         return event.addressing == event.agent_id
-    return event.event_type == "external" and event.place.visibility == "direct"
+    return event.place.visibility == "direct"
 
 
 def _points(text: str) -> int:
@@ -70,12 +76,10 @@ def _points(text: str) -> int:
     if len(words) <= 3:
         telling = {word for word in telling if _LAUGHTER.fullmatch(word) is None}
     if not telling:
-        # "Who are you?" asks something all the same.
-        return 3 if len(words) >= 3 and is_question(text) else 1
+        return 1
     points = 2 + bisect_right(_STEPS, len(telling))
-    points += not _FIRST_PERSON.isdisjoint(words)
-    points += _NAME.search(text) is not None
-    points += _NUMBER.search(text) is not None
-    points += is_question(text)
-    points += is_dated(text)
+    points += 0 if _FIRST_PERSON.isdisjoint(words) else _STRONG
+    points += _STRONG if is_dated(text) else 0
+    points += _WEAK if _NAME.search(text) is not None else 0
+    points += _WEAK if _NUMBER.search(text) is not None else 0
     return min(points, _MOST_BY_RULE)

@@ -33,13 +33,13 @@ class ImportanceWeighted:
     token. The value of an event is its importance (the host's or a scorer's number), and more by
     `addressed_bonus` if it is directed at the agent and by up to `recent_bonus` if it is recent,
     half of that after each `half_life` before the newest event. A line of up to `floor_tokens`
-    counts as if it were that long: what a reader pays for a line is attention too, and without a
-    floor "ok" would be the best bargain of all.
+    counts as if it were that long: between ordinary messages the better one wins, not the shorter,
+    and only a long one has to be worth its length.
     """
 
     recent_share: float = 0.25
     half_life: timedelta = timedelta(days=1)
-    floor_tokens: int = 40
+    floor_tokens: int = 64
     addressed_bonus: float = 2.0
     recent_bonus: float = 1.0
 

@@ -39,11 +39,17 @@ def test_a_fact_about_oneself_matters_more_than_small_talk():
         ("the key is there", "the key is there since yesterday"),
         ("somebody has the key", "it seems Ada has the key"),
         ("lost the key", "I lost my key"),
-        ("the guild buys bread", "does the guild buy bread?"),
     ],
 )
-def test_names_numbers_times_first_person_and_questions_count(less, more):
+def test_names_numbers_times_and_the_first_person_count(less, more):
     assert score(less) < score(more)
+
+
+def test_a_question_counts_if_it_is_for_the_agent():
+    asked, told = "does the guild buy bread?", "the guild does buy bread"
+
+    assert score(asked) == score(told)
+    assert score(asked, addressing="npc") > score(told, addressing="npc")
 
 
 @pytest.mark.parametrize("text", ["meet me at the old mill", "do you sell bread?", "ok"])
