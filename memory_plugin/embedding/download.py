@@ -126,6 +126,8 @@ def _insist(url: str, part: Path, one: PinnedFile, report: Callable[[int], None]
         try:
             _transfer(url, part, one, report)
         except urllib.error.HTTPError as caught:
+            # The error is also the answer, with its connection.
+            caught.close()
             fault = caught
             if caught.code == 416:
                 # What we have is not the beginning of what they have.

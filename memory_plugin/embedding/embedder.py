@@ -14,7 +14,7 @@ import numpy as np
 from memory_plugin.embedding.download import PINNED, Pin, Progress, fetch_model
 from memory_plugin.embedding.files import ModelFiles
 from memory_plugin.embedding.kept import Kept
-from memory_plugin.embedding.runtime import Runtime, Tokens, batches
+from memory_plugin.embedding.runtime import Runtime, Tokens
 from memory_plugin.embedding.sources import find_model
 from memory_plugin.embedding.true_int8 import fastest
 from memory_plugin.embedding.worker import PASSAGE, QUERY, Worker
@@ -101,7 +101,7 @@ class OnnxEmbedder:
         for start in range(0, len(texts), TEXTS_A_JOB):
             some = [prefix + text for text in texts[start : start + TEXTS_A_JOB]]
             tokens += await self._worker.ask(partial(self._runtime.tokens, some), urgency)
-        cut = batches([len(one) for one in tokens])
+        cut = self._runtime.batches(tokens)
         # Each batch is a job of its own, so that a query waits for one batch and not for all.
         jobs = [
             self._worker.ask(

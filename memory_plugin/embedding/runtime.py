@@ -17,6 +17,8 @@ Tokens = NDArray[np.int64]
 # Padding is what costs: batches are of texts of like length, and small.
 MOST_ROWS = 8
 MOST_TOKENS = 512
+# Texts that are computed one by one gain nothing from each other, and a query waits for less.
+MOST_TOKENS_ONE_BY_ONE = 128
 # A tokenizer reads the whole text before it cuts. No language has words this long on average.
 CHARS_A_TOKEN = 16
 # A longer text is counted by its beginning, because counting holds the caller up, 0.5 microseconds
@@ -70,6 +72,11 @@ class Runtime:
         # A tokenizer without special tokens makes nothing of an empty text.
         return [np.array(one.ids or [0], np.int64) for one in encoded]
 
+    def batches(self, tokens: Sequence[Tokens]) -> list[list[int]]:
+        """The places of these texts, cut into small batches of like length."""
+        most = MOST_TOKENS_ONE_BY_ONE if self.files.one_by_one else MOST_TOKENS
+        return grouped([len(one) for one in tokens], most)
+
     def vectors(self, batch: Sequence[Tokens]) -> Vectors:
         """Unit rows for one batch; refuses what has no direction."""
         if self.files.one_by_one:
@@ -112,16 +119,19 @@ class Runtime:
         return mean
 
 
-def batches(lengths: Sequence[int]) -> list[list[int]]:
-    """The places of texts of these lengths, cut into small batches of like length."""
-    found: list[list[int]] = []
+def grouped(lengths: Sequence[int], most_tokens: int) -> list[list[int]]:
+    """The places of texts of these lengths, shortest first, in groups to be padded together.
+
+    A group has at most `MOST_ROWS` and, padded, at most `most_tokens` tokens; a text longer than
+    that stands alone.
+    """
+    groups: list[list[int]] = []
     for place in sorted(range(len(lengths)), key=lengths.__getitem__):
-        last = found[-1] if found else None
-        if last is None or len(last) == MOST_ROWS or lengths[place] * (len(last) + 1) > MOST_TOKENS:
-            found.append([place])
-        else:
-            last.append(place)
-    return found
+        rows = len(groups[-1]) if groups else MOST_ROWS
+        if rows == MOST_ROWS or lengths[place] * (rows + 1) > most_tokens:
+            groups.append([])
+        groups[-1].append(place)
+    return groups
 
 
 def load_tokenizer(files: ModelFiles) -> Any:

@@ -27,8 +27,9 @@ log = logging.getLogger(__name__)
 
 # Part of the vectors' name: raise it when the graph comes out differently.
 RECIPE = 1
-# To the packaged model's vectors of the same texts. Measured on chat: mean 0.991, least 0.972. One
-# scale a tensor instead of one a channel gives 0.955, processors whose sums of bytes overflow less.
+# To the packaged model's vectors of the same texts. Measured on 400 chat turns: 0.993 on average,
+# 0.985 at worst; of the probes "ok" is the worst, 0.973. One scale a tensor instead of one a
+# channel gives 0.955 on average, a processor whose byte sums overflow gives less.
 LEAST_MEAN_COSINE = 0.98
 LEAST_COSINE = 0.96
 BUILD_TIMEOUT_S = 300
