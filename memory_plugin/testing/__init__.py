@@ -7,11 +7,13 @@ import pytest
 
 # The asserts of a suite shall explain themselves in somebody else's test run too.
 pytest.register_assert_rewrite(
+    "memory_plugin.testing.embedder",
     "memory_plugin.testing.events",
     "memory_plugin.testing.searching",
     "memory_plugin.testing.upkeep",
 )
 
+from memory_plugin.testing.embedder import EmbedderContract  # noqa: E402
 from memory_plugin.testing.store import StoreContract  # noqa: E402
 
-__all__ = ["StoreContract"]
+__all__ = ["EmbedderContract", "StoreContract"]
