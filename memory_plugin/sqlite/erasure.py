@@ -15,7 +15,7 @@ from typing import Any
 
 from memory_plugin.errors import StoreError
 from memory_plugin.parts import Erased, Selection
-from memory_plugin.sqlite import writes
+from memory_plugin.sqlite import changing
 from memory_plugin.sqlite.interned import Writing
 from memory_plugin.sqlite.selecting import condition
 
@@ -39,29 +39,28 @@ _FLOOR = "select revision from gone order by seq desc limit 1 offset ?"
 _SHORTEN = "delete from gone where revision <= ?"
 
 
-def erase_some(writing: Writing, selection: Selection, newest: int) -> Erased:
-    """Remove at most `ERASE_ROWS` of the selected events with a number up to `newest`."""
-    connection = writing.connection
+def selected(connection: sqlite3.Connection, selection: Selection) -> list[int]:
+    """The numbers of the events to erase."""
     found = condition(connection, selection)
     if found is None:
-        return Erased(events=0, vectors=0, ids=())
+        return []
     where, values = found
-    sql = f"select e.seq from event e where {where} and e.seq <= ? limit ?"  # noqa: S608
-    seqs = connection.execute(sql, (*values, newest, ERASE_ROWS)).fetchall()
+    sql = f"select e.seq from event e where {where}"  # noqa: S608 - made of constants
+    return [row[0] for row in connection.execute(sql, values)]
+
+
+def erase_some(writing: Writing, seqs: Sequence[int]) -> Erased:
+    """Remove events by their numbers; those that are gone already are passed over."""
+    connection = writing.connection
     vectors, ids = 0, []
-    for (seq,) in seqs:
-        known = writes.known_by_seq(connection, seq)
-        assert known is not None  # noqa: S101 - found in this very transaction
+    for seq in seqs:
+        known = changing.by_seq(connection, seq)
+        if known is None:
+            continue
         agent_id = connection.execute(_AGENT_OF, (known.agent,)).fetchone()[0]
-        vectors += writes.remove(writing, agent_id, known)
+        vectors += changing.remove(writing, agent_id, known)
         ids.append(known.id)
     return Erased(events=len(ids), vectors=vectors, ids=tuple(ids))
-
-
-def newest_number(connection: sqlite3.Connection) -> int:
-    """The number of the newest event."""
-    newest: int = connection.execute("select coalesce(max(seq), 0) from event").fetchone()[0]
-    return newest
 
 
 def drop_traces(writing: Writing, selection: Selection, ids: Sequence[str]) -> None:

@@ -12,8 +12,9 @@ from memory_plugin.errors import ClosedError, EmbedderError
 from memory_plugin.sqlite import schema
 from memory_plugin.sqlite.faults import store_error
 from memory_plugin.sqlite.interned import Writing
-from memory_plugin.sqlite.lanes import ReadLane, WriteLane
+from memory_plugin.sqlite.lanes import ReadLane
 from memory_plugin.sqlite.shelving import Shelves
+from memory_plugin.sqlite.writer import WriteLane
 
 T = TypeVar("T")
 # A commit of so many events holds the lock for some 30 ms; then others get their turn.

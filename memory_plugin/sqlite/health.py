@@ -39,9 +39,8 @@ _EVENTS = """
     """
 
 
-def check(writing: Writing) -> list[str]:
-    """What is wrong with the file, in sentences. Needs the right to write: SQLite checks so."""
-    connection = writing.connection
+def check(connection: sqlite3.Connection) -> list[str]:
+    """What is wrong with the file, in sentences."""
     problems = [
         f"the file is damaged: {row[0]}"
         for row in connection.execute("pragma integrity_check(20)")
@@ -51,12 +50,20 @@ def check(writing: Writing) -> list[str]:
         f"row {row[1]} of {row[0]} names a row of {row[2]} that is not there"
         for row in connection.execute("pragma foreign_key_check").fetchmany(20)
     ]
+    return problems + _unequal(connection)
+
+
+def check_indexes(writing: Writing) -> list[str]:
+    """What is wrong inside the text indexes; SQLite asks for the right to write for this."""
+    problems = []
     for table in ("words", "inside"):
         try:
-            connection.execute(f"insert into {table} ({table}) values ('integrity-check')")  # noqa: S608
+            writing.connection.execute(
+                f"insert into {table} ({table}) values ('integrity-check')"  # noqa: S608
+            )
         except sqlite3.DatabaseError as fault:
             problems.append(f"the text index {table} is damaged: {fault}")
-    return problems + _unequal(connection)
+    return problems
 
 
 def _unequal(connection: sqlite3.Connection) -> list[str]:
@@ -83,7 +90,7 @@ def _unequal(connection: sqlite3.Connection) -> list[str]:
             try:
                 found = count(f"select count(*) from {table} where {table} match ?", match)  # noqa: S608
             except sqlite3.DatabaseError:
-                # Said already: the index is damaged.
+                # The index itself is damaged, as `check_indexes` will say.
                 continue
             if found != held:
                 problems.append(

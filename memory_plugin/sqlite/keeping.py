@@ -12,15 +12,15 @@ from memory_plugin.errors import ValidationError
 from memory_plugin.parts import Acquaintance, Erased, Selection, Statistics
 from memory_plugin.sqlite import erasure, health, selecting, upkeep
 from memory_plugin.sqlite.file import OpenFile
-from memory_plugin.types import PerceptionEvent, checked_id
+from memory_plugin.types import PerceptionEvent, Scope, checked_id
 
 
 class Upkeep(OpenFile):
     """Numbers, traces, wishes, erasure, copies, health: `parts.UpkeepStore`."""
 
-    async def acquaintance(self, agent_id: str, entity_id: str) -> Acquaintance | None:
-        """What is known of an entity from events alone; None if it was never seen."""
-        return await self._read(lambda on: upkeep.acquaintance(on, agent_id, entity_id))
+    async def acquaintance(self, scope: Scope, entity_id: str) -> Acquaintance | None:
+        """What the events visible in `scope` say of an entity; None if they do not show it."""
+        return await self._read(lambda on: upkeep.acquaintance(on, scope, entity_id))
 
     async def statistics(
         self, agent_id: str | None = None, place_key: str | None = None
@@ -59,13 +59,12 @@ class Upkeep(OpenFile):
         Rewrites the file: others wait with their writing for about a second per 200,000 events.
         """
         selecting.checked(selection)
-        newest = await self._read(erasure.newest_number)
+        seqs = await self._keep(lambda on: erasure.selected(on, selection))
         vectors = 0
         ids: list[str] = []
-        while True:
-            some = await self._write(lambda on: erasure.erase_some(on, selection, newest))
-            if not some.events:
-                break
+        for start in range(0, len(seqs), erasure.ERASE_ROWS):
+            part = seqs[start : start + erasure.ERASE_ROWS]
+            some = await self._write(partial(erasure.erase_some, seqs=part), rows=len(part))
             vectors += some.vectors
             ids += some.ids
         await self._write(lambda on: erasure.drop_traces(on, selection, ids))
@@ -89,7 +88,8 @@ class Upkeep(OpenFile):
 
     async def check(self) -> list[str]:
         """What is wrong with the file, in sentences; empty when all is well."""
-        return await self._write(health.check)
+        problems = await self._keep(health.check)
+        return problems + await self._write(health.check_indexes)
 
     async def repair(self) -> list[str]:
         """Mend what can be mended: all indexes are built anew; what was done, in sentences."""

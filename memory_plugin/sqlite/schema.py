@@ -14,7 +14,7 @@ from memory_plugin.sqlite.faults import store_error
 APPLICATION_ID = 0x6D656D70
 # How long a connection that only reads waits where SQLite needs everybody else to step aside.
 READ_WAIT_MS = 5_000
-# The writer asks again and again by itself (`lanes`); a short wait inside SQLite keeps its sleeps
+# The writer asks again and again by itself (`writer`); a short wait inside SQLite keeps its sleeps
 # short, so that it gets its turn between two commits of a busy other process.
 WRITE_WAIT_MS = 10
 _NEWEST = "select coalesce(max(number), 0) from migration"

@@ -46,7 +46,7 @@ def search(
     query: Query,
 ) -> Candidates:
     """The columns of everything visible in `scope`; see `SearchStore.search`."""
-    numbers = words.known_shelves(connection, shelves_for(scope, _followed(connection, scope)))
+    numbers = visible_shelves(connection, scope)
     if not numbers:
         return _nothing(query.terms)
     view = View(shelves.columns(connection, numbers))
@@ -76,6 +76,11 @@ def _nothing(terms: Sequence[str]) -> Candidates:
         meaning=np.empty(0, np.float32),
         terms=[TermMatch(term=term, rows=none) for term in terms],
     )
+
+
+def visible_shelves(connection: sqlite3.Connection, scope: Scope) -> list[int]:
+    """The numbers of the shelves whose events may be shown in `scope`."""
+    return words.known_shelves(connection, shelves_for(scope, _followed(connection, scope)))
 
 
 def _followed(connection: sqlite3.Connection, scope: Scope) -> frozenset[str]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from memory_plugin.errors import EmbedderError
 from memory_plugin.parts import Added, Candidates, Changes, Unembedded, Vectors
-from memory_plugin.sqlite import coding, history, writes
+from memory_plugin.sqlite import adding, changing, coding, history
 from memory_plugin.sqlite.file import BULK_ROWS, OpenFile
 from memory_plugin.sqlite.keeping import Upkeep
 from memory_plugin.sqlite.rows import version_of
@@ -39,15 +39,15 @@ class Events(OpenFile):
         answers: list[Added] = []
         writing: asyncio.Future[list[Added]] | None = None
         for start in range(0, len(events), BULK_ROWS):
-            ready: list[writes.Prepared] = []
+            ready: list[adding.Prepared] = []
             for row in range(start, min(start + BULK_ROWS, len(events))):
-                ready.append(writes.prepared(events[row], versions[row]))
+                ready.append(adding.prepared(events[row], versions[row]))
                 if len(ready) % PREPARED_AT_ONCE == 0:
                     await asyncio.sleep(0)
             if writing is not None:
                 answers += await writing
             self._check_open()
-            writing = self._writer.ask(partial(writes.add, events=ready), rows=len(ready))
+            writing = self._writer.ask(partial(adding.add, events=ready), rows=len(ready))
         if writing is not None:
             answers += await writing
         return answers
@@ -68,7 +68,7 @@ class Events(OpenFile):
         if narrative_text is not None:
             checked_text("narrative_text", narrative_text)
         return await self._write(
-            lambda on: writes.edit(
+            lambda on: changing.edit(
                 on, agent_id, external_id, content=content, at=at, narrative_text=narrative_text
             )
         )
@@ -81,14 +81,14 @@ class Events(OpenFile):
         for start in range(0, len(ids), BULK_ROWS):
             some = ids[start : start + BULK_ROWS]
             removed += await self._write(
-                partial(writes.delete, agent_id=agent_id, external_ids=some)
+                partial(changing.delete, agent_id=agent_id, external_ids=some)
             )
         return removed
 
     async def set_importance(self, event_id: str, importance: int) -> bool:
         """Mend the importance of one event; False when it is not there."""
         checked_importance("importance", importance)
-        return await self._write(lambda on: writes.set_importance(on, event_id, importance))
+        return await self._write(lambda on: changing.set_importance(on, event_id, importance))
 
     async def get(self, ids: Sequence[str]) -> list[PerceptionEvent]:
         """The events with these ids, in the order asked; missing ones are left out."""

@@ -12,7 +12,8 @@ from memory_plugin.parts import Acquaintance, Statistics
 from memory_plugin.sqlite.history import number_of
 from memory_plugin.sqlite.interned import Writing, place_of
 from memory_plugin.sqlite.rows import EVENT_TYPE_NUMBERS, time_of
-from memory_plugin.types import EPOCH
+from memory_plugin.sqlite.search import visible_shelves
+from memory_plugin.types import EPOCH, Scope
 
 BUSIEST = 20
 MOST_DAYS = 366
@@ -27,19 +28,28 @@ def _bucket(micros: int) -> str:
 
 
 _HOUR, _DAY = _bucket(3_600_000_000), _bucket(86_400_000_000)
+_VISIBLE = """
+    e.author = ?
+    and e.agent = ?
+    and exists (
+        select 1
+        from event_shelf s
+        where s.seq = e.seq and s.shelf in (select value from json_each(?))
+    )
+    """
 _ACQUAINTANCE = f"""
     select count(*), min(e.at), max(e.at), count(distinct {_DAY}), count(distinct e.spot)
     from event e
-    where e.author = ? and e.agent = ?
+    where {_VISIBLE}
     """  # noqa: S608 - made of constants
-_NAMES = """
+_NAMES = f"""
     select entity.name
     from event e
     join entity on entity.number = e.entity
-    where e.author = ? and e.agent = ?
+    where {_VISIBLE}
     group by e.entity
     order by max(e.at) desc, max(e.seq) desc
-    """
+    """  # noqa: S608 - made of constants
 _NEWEST_NAME = """
     select entity.name
     from event e
@@ -68,15 +78,16 @@ _IS_FOLLOWED = "select 1 from followed where entity_id = ?"
 
 
 def acquaintance(
-    connection: sqlite3.Connection, agent_id: str, entity_id: str
+    connection: sqlite3.Connection, scope: Scope, entity_id: str
 ) -> Acquaintance | None:
-    """What is known of an entity from events alone; None if it was never seen."""
-    agent = number_of(connection, "agent", agent_id)
+    """What the events visible in `scope` say of an entity; None if they do not show it."""
     author = number_of(connection, "author", entity_id)
-    count, first, last, days, places = connection.execute(_ACQUAINTANCE, (author, agent)).fetchone()
+    agent = number_of(connection, "agent", scope.agent_id)
+    visible = (author, agent, json.dumps(visible_shelves(connection, scope)))
+    count, first, last, days, places = connection.execute(_ACQUAINTANCE, visible).fetchone()
     if not count:
         return None
-    names = [row[0] for row in connection.execute(_NAMES, (author, agent))]
+    names = [row[0] for row in connection.execute(_NAMES, visible)]
     return Acquaintance(
         entity_id=entity_id,
         names=tuple(names),

@@ -147,7 +147,7 @@ async def test_a_lock_that_is_held_is_waited_for(path, store):
 
 
 async def test_a_lock_that_is_never_released_is_an_error(path, store, monkeypatch):
-    monkeypatch.setattr("memory_plugin.sqlite.lanes.LOCK_WAIT_S", 0.05)
+    monkeypatch.setattr("memory_plugin.sqlite.writer.LOCK_WAIT_S", 0.05)
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("begin immediate")
 
@@ -159,7 +159,7 @@ async def test_a_lock_that_is_never_released_is_an_error(path, store, monkeypatc
 
 
 async def test_the_log_is_put_into_the_file_when_nobody_writes(path, monkeypatch):
-    monkeypatch.setattr("memory_plugin.sqlite.lanes.CHECKPOINT_EVERY_S", 0.01)
+    monkeypatch.setattr("memory_plugin.sqlite.writer.CHECKPOINT_EVERY_S", 0.01)
     store = await SqliteStore.open(path)
     await store.add([an_event("a text that stands in the file", place=INN, who=ANN)])
 
@@ -167,4 +167,21 @@ async def test_the_log_is_put_into_the_file_when_nobody_writes(path, monkeypatch
         while b"a text that stands in the file" not in path.read_bytes():  # noqa: ASYNC110
             await asyncio.sleep(0.01)
 
+    await store.close()
+
+
+# The error itself is for the log of the process.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+async def test_a_lane_that_breaks_down_leaves_nobody_waiting(path):
+    store = await SqliteStore.open(path)
+
+    def break_down(on):
+        on.close()
+
+    broken = asyncio.ensure_future(store._read(break_down))
+    waiting = asyncio.ensure_future(store.history(BOT))
+    answers = await asyncio.gather(broken, waiting, return_exceptions=True)
+
+    assert isinstance(answers[1], ClosedError | StoreError)
+    await store.add([an_event("written all the same")])
     await store.close()
