@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import fields
@@ -36,7 +37,11 @@ def _page(docstring: str) -> str:
     section = ""
     for line in inspect.cleandoc(docstring).splitlines():
         head, colon, rest = line.partition(":")
-        if colon and head in ("Arguments", "Answer", "Failing", "Example") and not line[0].isspace():
+        if (
+            colon
+            and head in ("Arguments", "Answer", "Failing", "Example")
+            and not line[0].isspace()
+        ):
             section = head
             lines += [f"**{head}.**{rest}", ""] if not rest else [f"**{head}.**{rest}"]
             if head == "Example":
@@ -51,7 +56,7 @@ def _page(docstring: str) -> str:
             lines.append(line)
     if section == "Example":
         lines.append("```")
-    return "\n".join(lines).replace("``", "`").rstrip()
+    return re.sub("(?<!`)``(?!`)", "`", "\n".join(lines)).rstrip()
 
 
 def hooks() -> str:

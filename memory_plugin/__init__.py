@@ -1,1 +1,62 @@
-"""A memory that lasts for Python bots."""
+"""A memory that lasts for Python bots.
+
+The names a host or a plugin needs; everything else may change between versions.
+"""
+
+from memory_plugin.context import Context
+from memory_plugin.engine import Memory
+from memory_plugin.errors import (
+    ClosedError,
+    CorruptStoreError,
+    EmbedderError,
+    ImportFileError,
+    MemoryPluginError,
+    PluginError,
+    SchemaError,
+    SettingsError,
+    StoreError,
+    ValidationError,
+)
+from memory_plugin.hookspecs import DROP, hookimpl
+from memory_plugin.parts import Acquaintance, Added, Erased, Selection, Statistics, WordsOnly
+from memory_plugin.settings import Settings
+from memory_plugin.streams import MemoryStorage, PerceptionManager, StoreStorage
+from memory_plugin.truncation import Budget, Fifo, ImportanceWeighted, Truncated
+from memory_plugin.types import Cue, Hit, PerceptionEvent, Place, Scope, Source
+
+__all__ = [
+    "DROP",
+    "Acquaintance",
+    "Added",
+    "Budget",
+    "ClosedError",
+    "Context",
+    "CorruptStoreError",
+    "Cue",
+    "EmbedderError",
+    "Erased",
+    "Fifo",
+    "Hit",
+    "ImportFileError",
+    "ImportanceWeighted",
+    "Memory",
+    "MemoryPluginError",
+    "MemoryStorage",
+    "PerceptionEvent",
+    "PerceptionManager",
+    "Place",
+    "PluginError",
+    "SchemaError",
+    "Scope",
+    "Selection",
+    "Settings",
+    "SettingsError",
+    "Source",
+    "Statistics",
+    "StoreError",
+    "StoreStorage",
+    "Truncated",
+    "ValidationError",
+    "WordsOnly",
+    "hookimpl",
+]

@@ -32,6 +32,7 @@ class Briefing:
 
     def __init__(
         self,
+        *,
         dispatch: Dispatch,
         store: Store,
         searcher: Searcher,
@@ -81,7 +82,7 @@ class Briefing:
             now=now,
             acquaintance=None
             if speaker is None
-            else await self._store.acquaintance(agent_id, speaker.entity_id),
+            else await self._store.acquaintance(scope, speaker.entity_id),
             window=kept,
             hits=await self._memories(cues, scope, window, now),
             missed=await self._missed(scope, speaker, event, now),

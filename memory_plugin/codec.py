@@ -78,7 +78,7 @@ def _object(name: str, value: object, known: frozenset[str]) -> dict[str, Any]:
     return dict(value)
 
 
-def _made(name: str, kind: type[Source] | type[Place], values: dict[str, Any]) -> Any:
+def _made(name: str, kind: type[Source | Place], values: dict[str, Any]) -> Any:
     try:
         return kind(**values)
     except TypeError as fault:

@@ -23,7 +23,8 @@ class Defaults:
     @hookimpl
     async def open_store(self, settings: Settings) -> Store:
         """One SQLite file."""
-        from memory_plugin.sqlite import SqliteStore  # noqa: PLC0415 - the part nobody may need
+        # The parts that somebody else may supply are imported only when they are wanted.
+        from memory_plugin.sqlite import SqliteStore  # noqa: PLC0415
 
         return await SqliteStore.open(
             settings.path, synchronous=settings.synchronous, cache_mb=settings.cache_mb
@@ -32,7 +33,7 @@ class Defaults:
     @hookimpl
     async def open_embedder(self, settings: Settings) -> Embedder | WordsOnly:
         """The model that is found first; without one, words only, unless a folder was named."""
-        from memory_plugin.embedding import open_embedder  # noqa: PLC0415 - as above
+        from memory_plugin.embedding import open_embedder  # noqa: PLC0415
 
         if settings.model == "none":
             return WordsOnly(reason="switched off by the setting model='none'")

@@ -75,7 +75,12 @@ class Memory:
         self._indexer = Indexer(store, self._embedder) if self._embedder is not None else None
         self._searcher = Searcher(dispatch, store, self._embedder, clock)
         self._briefing = Briefing(
-            dispatch, store, self._searcher, self._windows, self._errands, self.count_tokens
+            dispatch=dispatch,
+            store=store,
+            searcher=self._searcher,
+            windows=self._windows,
+            errands=self._errands,
+            count=self.count_tokens,
         )
         self._closed = False
 
@@ -101,16 +106,12 @@ class Memory:
         store = await dispatch.part("open_store", settings=settings)
         if not isinstance(store, Store):
             raise PluginError(f"open_store gave {type(store).__name__}, which is not a Store")
-        embedder: Any = None
+        embedder: Embedder | WordsOnly | None = None
         try:
-            embedder = await dispatch.part("open_embedder", settings=settings)
+            embedder = _checked(await dispatch.part("open_embedder", settings=settings))
             if isinstance(embedder, Embedder):
                 waiting = await store.use_model(embedder.name, embedder.dim)
                 log.info("model %s; %d events await a vector", embedder.name, waiting)
-            elif not isinstance(embedder, WordsOnly):
-                raise PluginError(
-                    f"open_embedder gave {type(embedder).__name__}, which is not an Embedder"
-                )
             return cls(settings, dispatch, store, embedder, clock)
         except BaseException:
             if isinstance(embedder, Embedder):
@@ -335,8 +336,12 @@ class Memory:
         return await self._open_store().statistics(agent_id, key)
 
     async def acquaintance(self, agent_id: str, entity_id: str) -> Acquaintance | None:
-        """What the events say about one person: names, first and last seen, counts."""
-        return await self._open_store().acquaintance(agent_id, entity_id)
+        """What all events say about one person: names, first and last seen, counts.
+
+        The owner's view; a context counts only what may be shown where it is built.
+        """
+        scope = Scope(agent_id=agent_id, everything=True)
+        return await self._open_store().acquaintance(scope, entity_id)
 
     async def follow(self, entity_id: str, *, wanted: bool) -> None:
         """A person's own wish that their public lines be remembered in other spaces too."""
@@ -411,3 +416,9 @@ class Memory:
                 await self._embedder.close()
         finally:
             await asyncio.shield(self._store.close())
+
+
+def _checked(embedder: object) -> Embedder | WordsOnly:
+    if isinstance(embedder, Embedder | WordsOnly):
+        return embedder
+    raise PluginError(f"open_embedder gave {type(embedder).__name__}, which is not an Embedder")

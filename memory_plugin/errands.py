@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 
 log = logging.getLogger(__name__)
 
-Errand = Callable[[], Awaitable[None]]
+Errand = Callable[[], Awaitable[object]]
 
 # News that nobody fetches must not fill the RAM: at a hundred events a second this is minutes.
 MOST_WAITING = 20_000

@@ -32,7 +32,7 @@ DROP: Final = Drop()
 
 
 @hookspec(firstresult=True)
-def open_store(settings: Settings) -> Store | None | Awaitable[Store | None]:
+def open_store(settings: Settings) -> Store | Awaitable[Store | None] | None:
     """Open the store that keeps everything; a part, asked once when a memory opens.
 
     Arguments:
@@ -53,7 +53,7 @@ def open_store(settings: Settings) -> Store | None | Awaitable[Store | None]:
 @hookspec(firstresult=True)
 def open_embedder(
     settings: Settings,
-) -> Embedder | WordsOnly | None | Awaitable[Embedder | WordsOnly | None]:
+) -> Embedder | WordsOnly | Awaitable[Embedder | WordsOnly | None] | None:
     """Open the model that turns text into vectors; a part, asked once when a memory opens.
 
     Arguments:
@@ -76,7 +76,7 @@ def open_embedder(
 @hookspec
 def perceive(
     event: PerceptionEvent,
-) -> PerceptionEvent | Drop | None | Awaitable[PerceptionEvent | Drop | None]:
+) -> PerceptionEvent | Drop | Awaitable[PerceptionEvent | Drop | None] | None:
     """Change or drop an event before it is stored; chained, each sees what the last one made.
 
     Arguments:
@@ -97,7 +97,7 @@ def perceive(
 
 
 @hookspec(firstresult=True)
-def score_importance(event: PerceptionEvent) -> int | None | Awaitable[int | None]:
+def score_importance(event: PerceptionEvent) -> int | Awaitable[int | None] | None:
     """Say how much an event matters, 1 (noise) to 10; the first answer counts.
 
     Asked only when the host gave no importance. An async implementation never delays storing: the
@@ -122,7 +122,7 @@ def score_importance(event: PerceptionEvent) -> int | None | Awaitable[int | Non
 @hookspec
 def recall(
     query: str | None, scope: Scope, hits: Sequence[Hit]
-) -> Sequence[Hit] | None | Awaitable[Sequence[Hit] | None]:
+) -> Sequence[Hit] | Awaitable[Sequence[Hit] | None] | None:
     """Add, drop or re-rank what was recalled; chained, each sees what the last one made.
 
     Arguments:
@@ -145,7 +145,7 @@ def recall(
 @hookspec(firstresult=True)
 def truncate(
     events: Sequence[PerceptionEvent], budget: Budget, count: Callable[[str], int]
-) -> Truncated | None | Awaitable[Truncated | None]:
+) -> Truncated | Awaitable[Truncated | None] | None:
     """Choose which events of a window fit a budget; the first answer counts.
 
     Arguments:
@@ -166,7 +166,7 @@ def truncate(
 
 
 @hookspec
-def visible(event: PerceptionEvent, scope: Scope) -> bool | None | Awaitable[bool | None]:
+def visible(event: PerceptionEvent, scope: Scope) -> bool | Awaitable[bool | None] | None:
     """Forbid that an event is shown; all must agree, so this can only tighten the rule.
 
     Asked for every event that recall or a context would show, after the built-in rule has let it
@@ -188,7 +188,7 @@ def visible(event: PerceptionEvent, scope: Scope) -> bool | None | Awaitable[boo
 
 
 @hookspec
-def activate(event: PerceptionEvent) -> Sequence[Cue] | None | Awaitable[Sequence[Cue] | None]:
+def activate(event: PerceptionEvent) -> Sequence[Cue] | Awaitable[Sequence[Cue] | None] | None:
     """Say what an event should bring back to mind; all answers are gathered.
 
     Asked when a context is built for an event: somebody arrives, somebody is mentioned.
@@ -212,7 +212,7 @@ def activate(event: PerceptionEvent) -> Sequence[Cue] | None | Awaitable[Sequenc
 @hookspec(firstresult=True)
 def render_context(
     material: Material, budget_tokens: int, count: Callable[[str], int]
-) -> Context | None | Awaitable[Context | None]:
+) -> Context | Awaitable[Context | None] | None:
     """Write the context for a language model; the first answer counts.
 
     Arguments:
@@ -232,7 +232,7 @@ def render_context(
 
 
 @hookspec(firstresult=True)
-def respond(context: Context, event: PerceptionEvent) -> str | None | Awaitable[str | None]:
+def respond(context: Context, event: PerceptionEvent) -> str | Awaitable[str | None] | None:
     """Answer an event; the first answer counts.
 
     Arguments:
@@ -252,7 +252,7 @@ def respond(context: Context, event: PerceptionEvent) -> str | None | Awaitable[
 
 
 @hookspec
-def perceived(event: PerceptionEvent) -> None | Awaitable[None]:
+def perceived(event: PerceptionEvent) -> Awaitable[None] | None:
     """News: an event was stored or edited. Called after the fact, in order; never delays storing.
 
     Arguments:
@@ -272,7 +272,7 @@ def perceived(event: PerceptionEvent) -> None | Awaitable[None]:
 @hookspec
 def truncated(
     agent_id: str, place: Place, events: Sequence[PerceptionEvent]
-) -> None | Awaitable[None]:
+) -> Awaitable[None] | None:
     """News: these events left the view of a context. They are still stored.
 
     Arguments:
@@ -292,7 +292,7 @@ def truncated(
 
 
 @hookspec
-def forgotten(selection: Selection, erased: Erased) -> None | Awaitable[None]:
+def forgotten(selection: Selection, erased: Erased) -> Awaitable[None] | None:
     """News: events were erased. Whoever keeps copies or summaries of them must drop them now.
 
     Arguments:

@@ -7,6 +7,7 @@ import logging
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from pluggy import HookImpl
@@ -107,7 +108,7 @@ class Intake:
             return
         for event, answer in zip(events, answers, strict=True):
             if answer.status in ("stored", "edited"):
-                self._errands.add(lambda told=event: self._dispatch.each("perceived", event=told))
+                self._errands.add(partial(self._dispatch.each, "perceived", event=event))
 
     def _mend_later(self, events: Sequence[PerceptionEvent]) -> None:
         async def mend(event: PerceptionEvent) -> None:
@@ -116,7 +117,7 @@ class Intake:
                 await self._store.set_importance(event.id, score)
 
         for event in events:
-            self._errands.add(lambda one=event: mend(one))
+            self._errands.add(partial(mend, event))
 
     def soon(self, event: PerceptionEvent) -> None:
         """Take an event and return at once, from any thread; it is stored in order, shortly."""

@@ -267,8 +267,12 @@ class Statistics:
 class UpkeepStore(Protocol):
     """What owners and people may ask: numbers, traces, wishes, erasure, copies, health."""
 
-    async def acquaintance(self, agent_id: str, entity_id: str) -> Acquaintance | None:
-        """What is known of an entity from events alone; None if it was never seen."""
+    async def acquaintance(self, scope: Scope, entity_id: str) -> Acquaintance | None:
+        """What the events visible in `scope` say of an entity; None if they do not show it.
+
+        What somebody said in private must not show as a number in public. The scope's filters do
+        not count here.
+        """
         ...
 
     async def statistics(
@@ -312,7 +316,7 @@ class UpkeepStore(Protocol):
         ...
 
     async def repair(self) -> list[str]:
-        """Mend what can be mended (indexes are rebuilt from events); what was done, in sentences."""
+        """Mend what can be mended (indexes, from the events); what was done, in sentences."""
         ...
 
     async def backup(self, target: Path) -> None:

@@ -109,7 +109,7 @@ def _check_choice(name: str, value: object, allowed: tuple[str, ...]) -> None:
         raise SettingsError(f"{name} must be one of {', '.join(allowed)}, not {value!r}")
 
 
-def _check_number(name: str, value: object, kind: type[int] | type[float]) -> None:
+def _check_number(name: str, value: object, kind: type[int | float]) -> None:
     allowed = (int, float) if kind is float else (int,)
     if isinstance(value, bool) or not isinstance(value, allowed) or not 0 < value < 1e9:
         raise SettingsError(f"{name} must be a number above zero, not {value!r}")

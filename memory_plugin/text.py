@@ -12,11 +12,12 @@ _UNSPACED = re.compile(
     "\uf900-\ufaff\U00020000-\U0003ffff]+"
 )
 STOPWORDS = frozenset(
+    # One block reads better than a list of a hundred literals.
     """a about am an and any are as at be been being but by can could did do does doing for from
     had has have he her hers him his how i if in into is it its just may me might mine my no nor
     not of on or our ours shall she should so some than that the their theirs them then there these
     they this those to too us very was we were what when where which who whom whose why will with
-    would you your yours s t d ll m re ve""".split()
+    would you your yours s t d ll m re ve""".split()  # noqa: SIM905
 )
 _QUESTION_TAIL = 60
 _TIME_WORDS = re.compile(
@@ -52,14 +53,16 @@ def query_terms(text: str, limit: int = 32) -> list[str]:
     A query of stopwords only keeps them all. A single sign of an unspaced script ends in ``*``:
     anything that begins with it counts.
     """
-    words = []
-    for word in WORD.findall(spaced(text.lower())):
-        words.append(f"{word}*" if len(word) == 1 and _UNSPACED.match(word) else word)
-    unique = list(dict.fromkeys(words))
+    words = WORD.findall(spaced(text.lower()))
+    unique = list(dict.fromkeys(f"{one}*" if _is_lone_sign(one) else one for one in words))
     # "fish*" is implied by its own pairs, unless the query is that one sign.
     pairs = [word for word in unique if not word.endswith("*")]
     unique = pairs or unique
     return ([word for word in unique if word not in STOPWORDS] or unique)[:limit]
+
+
+def _is_lone_sign(word: str) -> bool:
+    return len(word) == 1 and _UNSPACED.match(word) is not None
 
 
 def count_words(text: str) -> int:
@@ -70,7 +73,7 @@ def count_words(text: str) -> int:
 def is_question(text: str) -> bool:
     """Whether the text asks something near its end."""
     tail = text[-_QUESTION_TAIL:]
-    return "?" in tail or "？" in tail or "؟" in tail
+    return "?" in tail or "\uff1f" in tail or "\u061f" in tail
 
 
 def is_dated(text: str) -> bool:

@@ -38,8 +38,19 @@ def installed(tmp_path_factory):
     """The folder that pip installed the guest into."""
     target = tmp_path_factory.mktemp("site")
     subprocess.run(
-        [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
-         "--no-deps", "--no-build-isolation", "--target", str(target), str(GUEST)],
+        [
+            sys.executable,
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--disable-pip-version-check",
+            "--no-deps",
+            "--no-build-isolation",
+            "--target",
+            str(target),
+            str(GUEST),
+        ],
         check=True,
     )
     return target
@@ -49,7 +60,10 @@ def run(installed: Path, *arguments: str) -> str:
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, *arguments],
         env={**os.environ, "PYTHONPATH": str(installed)},
-        capture_output=True, text=True, timeout=60, check=False,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()

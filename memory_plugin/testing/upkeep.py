@@ -23,6 +23,7 @@ from memory_plugin.testing.worlds import (
     everything,
     holding,
 )
+from memory_plugin.types import Place, Scope
 
 DAY = 24 * 60
 
@@ -41,14 +42,27 @@ class UpkeepContract(World):
             ]
         )
 
-        known = await store.acquaintance(BOT, ANN)
+        known = await store.acquaintance(Scope(agent_id=BOT, everything=True), ANN)
 
         assert known is not None
         assert (known.entity_id, known.names) == (ANN, ("Ann", "Anna"))
         assert (known.first_seen, known.last_seen) == (at(0), at(DAY + 1))
         assert (known.events, known.days, known.places) == (3, 2, 2)
-        assert await store.acquaintance(BOT, "nobody") is None
-        assert await store.acquaintance("nobody", ANN) is None
+        assert await store.acquaintance(Scope(agent_id=BOT, everything=True), "nobody") is None
+        assert await store.acquaintance(Scope(agent_id="nobody", everything=True), ANN) is None
+
+    async def test_an_acquaintance_counts_only_what_may_be_shown(self, store: Store) -> None:
+        alone = Place(platform="mud", channel="w", visibility="direct", participants=(ANN,))
+        await store.add([an_event("a", 0), an_event("whispered", 1, place=alone, name="Spy")])
+
+        in_public = await store.acquaintance(Scope(agent_id=BOT, place=INN), ANN)
+        in_private = await store.acquaintance(Scope(agent_id=BOT, place=alone), ANN)
+
+        assert in_public is not None
+        assert in_private is not None
+        assert (in_public.events, in_public.last_seen, in_public.places) == (1, at(0), 1)
+        assert "Spy" not in in_public.names
+        assert in_private.names == ("Spy",)
 
     async def test_statistics_count(self, store: Store) -> None:
         # The world starts on a Monday at noon.
@@ -175,7 +189,7 @@ class UpkeepContract(World):
         assert await store.last_trace(BOT, INN.key) is None
         assert await store.last_trace(BOT, MILL.key) is not None
         assert await store.followed([ANN]) == frozenset()
-        assert await store.acquaintance(BOT, ANN) is None
+        assert await store.acquaintance(Scope(agent_id=BOT, everything=True), ANN) is None
         assert await contents(store, await store.search(everything(), [], None)) == {"wine"}
         assert await holding(store, "bread") == set()
         assert await store.delete(BOT, ["7"]) == []

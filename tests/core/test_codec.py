@@ -52,9 +52,7 @@ events = st.builds(
         Source, entity_id=ids, entity_name=texts, source_type=st.sampled_from(SOURCE_TYPES)
     ),
     content=texts,
-    timestamp=st.datetimes(
-        min_value=datetime(2, 1, 1), max_value=datetime(9998, 1, 1), timezones=st.just(UTC)
-    ),  # noqa: DTZ001, E501
+    timestamp=st.datetimes(timezones=st.just(UTC)),
     event_type=st.sampled_from(EVENT_TYPES),
     narrative_text=st.none() | texts,
     importance=st.none() | st.integers(1, 10),

@@ -116,7 +116,7 @@ def test_an_event_can_be_replaced_and_pickled():
     event = an_event(metadata={"a": 1})
 
     assert replace(event, importance=7).importance == 7
-    assert pickle.loads(pickle.dumps(event)) == event  # noqa: S301 - our own bytes
+    assert pickle.loads(pickle.dumps(event)) == event  # noqa: S301
 
 
 def test_a_direct_place_must_name_its_participants():
@@ -156,6 +156,6 @@ def test_a_scope_refuses_ids_that_name_nobody(wrong):
 def test_a_validation_error_survives_pickling():
     error = ValidationError("content", 5, "must be text")
 
-    again = pickle.loads(pickle.dumps(error))  # noqa: S301 - our own bytes
+    again = pickle.loads(pickle.dumps(error))  # noqa: S301
 
     assert (again.field, again.value, str(again)) == ("content", 5, str(error))

@@ -10,6 +10,7 @@ import pytest
 
 from memory_plugin.engine import Memory
 from memory_plugin.errors import ClosedError, PluginError, SettingsError, ValidationError
+from memory_plugin.hookspecs import hookimpl
 from memory_plugin.parts import Selection
 from memory_plugin.settings import Settings
 from memory_plugin.types import Place, Scope, Source
@@ -59,7 +60,9 @@ async def test_an_edit_replaces_text_and_words(memory):
     edited = await memory.edit("npc", "m1", "nothing to see", NOON + timedelta(minutes=5))
 
     assert edited
-    assert contents(await memory.recall("where is the key under the mat", HERE, min_score=0.3)) == []
+    assert (
+        contents(await memory.recall("where is the key under the mat", HERE, min_score=0.3)) == []
+    )
     assert contents(await memory.window("npc", ROOM)) == ["nothing to see"]
 
 
@@ -85,12 +88,18 @@ async def test_own_speech_is_not_recalled_as_a_fact_unless_asked_for(memory):
 
 
 async def test_a_whisper_stays_between_the_two(memory):
-    ann = Place(platform="mud", space="game", channel="w", visibility="direct", participants=("ann",))
-    bob = Place(platform="mud", space="game", channel="w", visibility="direct", participants=("bob",))
+    ann = Place(
+        platform="mud", space="game", channel="w", visibility="direct", participants=("ann",)
+    )
+    bob = Place(
+        platform="mud", space="game", channel="w", visibility="direct", participants=("bob",)
+    )
     await memory.perceive(said("the password is swordfish", by="ann", place=ann))
 
-    elsewhere = [await memory.recall("password swordfish", Scope(agent_id="npc", place=place))
-                 for place in (ROOM, bob)]
+    elsewhere = [
+        await memory.recall("password swordfish", Scope(agent_id="npc", place=place))
+        for place in (ROOM, bob)
+    ]
     with_ann = await memory.recall("password", Scope(agent_id="npc", place=ann))
 
     assert elsewhere == [[], []]
@@ -101,7 +110,9 @@ async def test_recall_by_person_needs_no_words(memory):
     await memory.perceive(said("I love fishing", by="bob"))
     await memory.perceive(said("I hate fishing", by="ann", minutes=1))
 
-    hits = await memory.recall(None, Scope(agent_id="npc", place=ROOM, entities=("mud:object:bob",)))
+    hits = await memory.recall(
+        None, Scope(agent_id="npc", place=ROOM, entities=("mud:object:bob",))
+    )
 
     assert contents(hits) == ["I love fishing"]
 
@@ -112,7 +123,9 @@ async def test_a_token_budget_bounds_the_hits(memory):
 
     hits = await memory.recall("fish", HERE, limit=20, budget_tokens=30)
 
-    spent = sum(memory.count_tokens(f"{one.event.source.entity_name}: {one.event.content}") for one in hits)
+    spent = sum(
+        memory.count_tokens(f"{one.event.source.entity_name}: {one.event.content}") for one in hits
+    )
     assert 0 < len(hits) < 20
     assert spent <= 30
 
@@ -138,11 +151,11 @@ async def test_what_another_memory_on_the_same_file_writes_is_seen_at_once(open_
 
         await two.perceive(said("second fish", minutes=1, external_id="b"))
         assert contents(await one.window("npc", ROOM)) == ["first", "second fish"]
-        assert contents(await one.recall("fish", HERE)) == ["second fish"]
+        assert contents(await one.recall("fish", HERE, limit=1)) == ["second fish"]
 
         await two.delete("npc", ["b"])
         assert contents(await one.window("npc", ROOM)) == ["first"]
-        assert await one.recall("fish", HERE) == []
+        assert contents(await one.recall("fish", HERE)) == ["first"]
 
 
 async def test_perceive_soon_is_stored_in_order_and_flushed_at_close(open_memory):
@@ -198,21 +211,32 @@ async def test_a_context_and_its_reason(memory):
     assert "my cat is called Tom" in why
 
 
-async def test_a_context_for_one_person_is_the_same_with_and_without_anothers_secrets(open_memory, path):
+async def test_a_context_for_one_person_is_the_same_with_and_without_anothers_secrets(
+    open_memory, path
+):
     async def context_of(*secrets) -> str:
         path.unlink(missing_ok=True)
         async with await open_memory() as memory:
             await memory.perceive_many(
-                [said("my cat is called Tom", by="ann", id="a"), *secrets, said("hm", minutes=9, id="b")]
+                [
+                    said("my cat is called Tom", by="ann", id="a"),
+                    *secrets,
+                    said("hm", minutes=9, id="b"),
+                ]
             )
             await memory.embed_pending()
             made = await memory.build_context(
-                "npc", ROOM, query="the cat", speaker=Source(entity_id="mud:object:bob", entity_name="Bob")
+                "npc",
+                ROOM,
+                query="the cat",
+                speaker=Source(entity_id="mud:object:bob", entity_name="Bob"),
             )
             hits = await memory.recall("the cat", HERE)
             return made.text + repr([(one.score, dict(one.parts)) for one in hits])
 
-    dm = Place(platform="mud", space="game", channel="w", visibility="direct", participants=("ann",))
+    dm = Place(
+        platform="mud", space="game", channel="w", visibility="direct", participants=("ann",)
+    )
     secrets = [said(f"the cat is a spy {n}", by="bob", minutes=n, place=dm) for n in range(1, 6)]
 
     assert await context_of() == await context_of(*secrets)
@@ -247,8 +271,6 @@ async def test_an_unknown_setting_names_the_near_match():
 
 
 async def test_a_plugin_that_gives_no_store_stops_the_start(path):
-    from memory_plugin.hookspecs import hookimpl
-
     class Wrong:
         @hookimpl
         def open_store(self):
@@ -258,7 +280,9 @@ async def test_a_plugin_that_gives_no_store_stops_the_start(path):
         await Memory.open(Settings(path=path, model="none"), plugins=[Wrong()])
 
 
-@pytest.mark.parametrize("query", ["", "   ", "?!", "the of and", "%", '"', "a* NOT b", "x" * 10_000, "日本"])
+@pytest.mark.parametrize(
+    "query", ["", "   ", "?!", "the of and", "%", '"', "a* NOT b", "x" * 10_000, "日本"]
+)
 async def test_any_query_is_answered(memory, query):
     await memory.perceive(said("hello 日本語 world"))
 
