@@ -6,51 +6,55 @@ that nothing a reader may not see has any influence.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
 from memory_plugin.parts import Candidates
 
 Floats = NDArray[np.float32]
+Rows = NDArray[np.int64]
+Marks = NDArray[np.bool_]
 
-# Robertson's constants; the length of chat lines says little, so it counts for less than usual.
-K1 = 1.2
-B = 0.4
+# Robertson's k1 and b. Both are low: a word counts once, and the length of a chat line says less
+# about how much of it is on the subject than that of a document does.
+K1 = 0.8
+B = 0.3
 # A word that only stands inside of others is half a match.
 INSIDE = 0.5
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Words:
-    """`score` is BM25 for every visible row; `ideal` what a row of mean length with all words has.
-
-    `weights` are the inverse document frequencies of the candidates' terms, in their order.
-    """
-
-    score: Floats
-    ideal: float
-    weights: tuple[float, ...]
-
-
-def score_words(candidates: Candidates) -> Words:
-    """BM25 of every visible row for the terms of the query; zeros where there are none."""
+def rarities(candidates: Candidates) -> Floats:
+    """What a match of each term is worth: its inverse document frequency, never negative."""
     count = len(candidates)
-    score = np.zeros(count, np.float32)
-    weights = tuple(_rarity(len(term.rows), count) for term in candidates.terms)
-    if not weights:
-        return Words(score=score, ideal=0.0, weights=())
-    mean = max(1.0, float(candidates.words.mean())) if count else 1.0
-    for term, weight in zip(candidates.terms, weights, strict=True):
-        if len(term.rows):
-            score[term.rows] += np.float32(weight * INSIDE if term.inside else weight)
-    rows = np.flatnonzero(score)
-    length = candidates.words[rows] / mean
-    score[rows] *= (K1 + 1) / (1 + K1 * (1 - B + B * length))
-    return Words(score=score, ideal=float(sum(weights)), weights=weights)
+    found = np.array([len(term.rows) for term in candidates.terms], np.float32)
+    worth = np.log1p((count - found + 0.5) / (found + 0.5))
+    worth[[term.inside for term in candidates.terms]] *= INSIDE
+    return worth.astype(np.float32)
 
 
-def _rarity(found: int, count: int) -> float:
-    """Inverse document frequency, never negative."""
-    return float(np.log1p((count - found + 0.5) / (found + 0.5)))
+def sums(candidates: Candidates, worth: Floats) -> Floats:
+    """The worth of the terms that each visible row holds; one 0 more at the end, for row -1."""
+    total = np.zeros(len(candidates) + 1, np.float32)
+    for term, value in zip(candidates.terms, worth, strict=True):
+        total[term.rows] += value
+    return total
+
+
+def holds(candidates: Candidates, rows: Rows) -> Floats:
+    """1 where a row holds a term, else 0: shape (terms, *rows.shape). Row -1 holds none."""
+    held = np.empty((len(candidates.terms), *rows.shape), np.float32)
+    marks = np.zeros(len(candidates) + 1, np.float32)
+    for number, term in enumerate(candidates.terms):
+        marks[term.rows] = 1.0
+        np.take(marks, rows, out=held[number], mode="wrap")
+        marks[term.rows] = 0.0
+    return held
+
+
+def length_norm(candidates: Candidates, rows: Rows) -> Floats:
+    """The factor of BM25 for a word that stands once in a row: 1 for a row of mean length."""
+    mean = max(1.0, float(candidates.words.mean()))
+    relative = candidates.words[rows] / np.float32(mean)
+    return np.float32(K1 + 1) / (
+        1 + np.float32(K1) * (1 - np.float32(B) + np.float32(B) * relative)
+    )

@@ -1,0 +1,74 @@
+"""Who stands beside a row: the lines before it, the turn it answers, the session it is part of."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memory_plugin.parts import Candidates
+
+Floats = NDArray[np.float32]
+Rows = NDArray[np.int64]
+
+# What a line is about is often said in the lines just before it.
+CONTEXT = 3
+# People write in bursts: so many lines back, each at most so long before the next, are still the
+# same turn of the same person.
+BURST = 4
+BURST_GAP_S = 180.0
+# A session is as good as its best rows.
+SESSION_BEST = 3
+
+
+def lines_before(candidates: Candidates, rows: Rows) -> Rows:
+    """The last lines before each row in its session, nearest first: shape (CONTEXT, len(rows)).
+
+    -1 where there is none.
+    """
+    session = candidates.session[rows]
+    before = np.empty((CONTEXT, len(rows)), np.int64)
+    at = rows
+    for back in range(CONTEXT):
+        # What follows on -1 is another session, or -1 again.
+        at = np.where(at >= 0, candidates.previous[at], -1)
+        before[back] = at
+    before[(before >= 0) & (candidates.session[before] != session)] = -1
+    return before
+
+
+def turn_before(candidates: Candidates, rows: Rows) -> Rows:
+    """The last line before each row that is another's, -1 for none in the same session.
+
+    What the author wrote in the same burst is passed over.
+    """
+    before = candidates.previous[rows]
+    author, at = candidates.author[rows], candidates.at[rows]
+    for _ in range(BURST):
+        own = np.flatnonzero((before >= 0) & (candidates.author[before] == author))
+        if not len(own):
+            break
+        mine = before[own]
+        near = at[own] - candidates.at[mine] <= BURST_GAP_S
+        before[own] = np.where(near, candidates.previous[mine], -1)
+        at[own] = candidates.at[mine]
+    stray = candidates.author[before] == author
+    stray |= candidates.session[before] != candidates.session[rows]
+    before[stray & (before >= 0)] = -1
+    return before
+
+
+def session_worth(session: NDArray[np.int64], strength: Floats) -> Floats:
+    """For each row the mean strength of the best rows of its session, missing ones counted as 0.
+
+    What is weaker than 0 counts as 0.
+    """
+    order = np.lexsort((-strength, session))
+    names = session[order]
+    starts = np.flatnonzero(np.concatenate(([True], names[1:] != names[:-1])))
+    counts = np.diff(starts, append=len(names))
+    total = np.zeros(len(names) + 1)
+    np.cumsum(np.maximum(strength[order], 0), out=total[1:])
+    best = total[starts + np.minimum(counts, SESSION_BEST)] - total[starts]
+    worth = np.empty(len(names), np.float32)
+    worth[order] = np.repeat(best / SESSION_BEST, counts)
+    return worth
