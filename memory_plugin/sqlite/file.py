@@ -107,9 +107,10 @@ def _connections(path: Path, synchronous: str) -> list[sqlite3.Connection]:
     schema.prepare(path)
     made: list[sqlite3.Connection] = []
     try:
-        for write in (True, False, False, False):
-            made.append(schema.connect(path, synchronous=synchronous, write=write))
-            made[-1].execute("select revision from meta").fetchone()
+        for write, cache_kb in ((True, 8_000), (False, 8_000), (False, 2_000), (False, 2_000)):
+            made.append(
+                schema.connect(path, synchronous=synchronous, write=write, cache_kb=cache_kb)
+            )
     except sqlite3.Error as fault:
         for connection in made:
             connection.close()

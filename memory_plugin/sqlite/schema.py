@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections.abc import Iterator
 from importlib import resources
 from pathlib import Path
 
 from memory_plugin.errors import SchemaError, StoreError
-from memory_plugin.sqlite.faults import store_error
+from memory_plugin.sqlite.faults import code_of, store_error
 
 # "memp": marks the file as ours, so that no other program's database is ever altered.
 APPLICATION_ID = 0x6D656D70
 # How long a connection that only reads waits where SQLite needs everybody else to step aside.
 READ_WAIT_MS = 5_000
+# How long a file may be locked while it is opened.
+OPEN_WAIT_S = 30.0
 # The writer asks again and again by itself (`writer`); a short wait inside SQLite keeps its sleeps
 # short, so that it gets its turn between two commits of a busy other process.
 WRITE_WAIT_MS = 10
@@ -37,7 +40,9 @@ def migrations() -> list[tuple[int, str, str]]:
     return sorted(steps)
 
 
-def connect(path: Path, *, synchronous: str, write: bool) -> sqlite3.Connection:
+def connect(
+    path: Path, *, synchronous: str, write: bool, cache_kb: int = 2_000
+) -> sqlite3.Connection:
     """A connection with our settings; `path` must be a file that `prepare` has seen."""
     mode = "rw" if write else "ro"
     connection = sqlite3.connect(
@@ -48,9 +53,10 @@ def connect(path: Path, *, synchronous: str, write: bool) -> sqlite3.Connection:
         cached_statements=256,
     )
     try:
-        wait = WRITE_WAIT_MS if write else READ_WAIT_MS
-        connection.execute(f"pragma busy_timeout = {wait}")
-        connection.execute("pragma cache_size = -16000")
+        connection.execute(f"pragma busy_timeout = {READ_WAIT_MS}")
+        connection.execute(f"pragma cache_size = -{cache_kb}")
+        # The first look takes the locks of the log, which somebody who closes may be holding.
+        connection.execute("select revision from meta").fetchone()
         if write:
             connection.execute(f"pragma synchronous = {synchronous}")
             # What was deleted is overwritten: erasure reaches the free space of the file too.
@@ -58,6 +64,7 @@ def connect(path: Path, *, synchronous: str, write: bool) -> sqlite3.Connection:
             # The writer checkpoints by the clock, outside of anybody's commit.
             connection.execute("pragma wal_autocheckpoint = 0")
             connection.execute("pragma journal_size_limit = 16777216")
+            connection.execute(f"pragma busy_timeout = {WRITE_WAIT_MS}")
         else:
             connection.execute("pragma query_only = on")
     except sqlite3.Error:
@@ -78,14 +85,24 @@ def prepare(path: Path) -> None:
         )
     if path.is_dir():
         raise StoreError(f"cannot use {path}: it is a folder; name a file in it")
-    try:
-        connection = sqlite3.connect(path, isolation_level=None, timeout=30)
-    except sqlite3.Error as fault:
-        raise store_error(path, fault) from fault
+    deadline = time.monotonic() + OPEN_WAIT_S
+    while True:
+        try:
+            _prepare_once(path)
+        except sqlite3.Error as fault:
+            # A file that turns into one with a write-ahead log, or back, is locked for everybody
+            # without SQLite waiting by itself.
+            if code_of(fault) != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                raise store_error(path, fault) from fault
+            time.sleep(0.01)
+        else:
+            return
+
+
+def _prepare_once(path: Path) -> None:
+    connection = sqlite3.connect(path, isolation_level=None, timeout=READ_WAIT_MS / 1_000)
     try:
         _prepare(path, connection)
-    except sqlite3.Error as fault:
-        raise store_error(path, fault) from fault
     finally:
         connection.close()
 

@@ -1,5 +1,6 @@
 """Files that cannot be used are refused with a sentence that says what to do, and left alone."""
 
+import asyncio
 import os
 import sqlite3
 import threading
@@ -200,3 +201,28 @@ async def test_a_step_that_fails_leaves_nothing_behind(path, monkeypatch):
     assert kept.execute("select count(*) from sqlite_master where name = 'half'").fetchone() == (0,)
     assert kept.execute("select max(number) from migration").fetchone() == (1,)
     kept.close()
+
+
+async def test_a_file_that_is_locked_for_a_moment_is_waited_for(path, monkeypatch):
+    monkeypatch.setattr(schema, "READ_WAIT_MS", 1)
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("begin exclusive")
+    opening = asyncio.ensure_future(SqliteStore.open(path))
+    done, _ = await asyncio.wait([opening], timeout=0.1)
+
+    other.execute("rollback")
+    other.close()
+
+    assert not done
+    await (await opening).close()
+
+
+async def test_a_file_that_stays_locked_is_an_error(path, monkeypatch):
+    monkeypatch.setattr(schema, "READ_WAIT_MS", 1)
+    monkeypatch.setattr(schema, "OPEN_WAIT_S", 0.05)
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("begin exclusive")
+
+    await refused(path, StoreError, "another process")
+
+    other.close()
