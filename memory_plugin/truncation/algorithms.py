@@ -162,19 +162,17 @@ class Fifo:
 
 
 def _finished(packing: Packing) -> Truncated:
-    """Parents first, then whatever else fits, newest first, until nothing more does.
+    """Whatever else fits, newest first, until nothing more does.
 
     A second round can find room where the first had none, because an event that closes a gap
     takes the marker's place.
     """
-    while True:
+    before = -1
+    while before < len(packing.kept):
         before = len(packing.kept)
-        while packing.keep_all_parents():
-            pass
         for position in reversed(range(len(packing.events))):
             packing.keep(position, "worth it")
-        if len(packing.kept) == before:
-            return _closed(packing)
+    return _closed(packing)
 
 
 def _closed(packing: Packing) -> Truncated:

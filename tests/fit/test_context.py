@@ -369,6 +369,26 @@ def test_a_tool_call_is_not_torn_when_the_window_must_shrink():
         assert ("look" in text) == ("door" in text)
 
 
+def test_what_awaits_an_answer_goes_last_when_the_window_must_shrink():
+    chatter = [said(f"talk {n} " * 8, minutes=1 + n) for n in range(10)]
+    some = material(window=window(said("a room?", requires_response=True), *chatter))
+
+    parsed = parse_text(composed(some, 150).text)
+
+    assert parsed.spoken[0].text == "a room?"
+    assert 1 < len(parsed.spoken) < 11
+
+
+@pytest.mark.parametrize("budget", [100, 150, 200, 300])
+def test_markers_and_lines_together_make_up_the_whole_window(budget):
+    some = full_material()
+    total = len(some.window.kept) + len(some.window.dropped)
+
+    parsed = parse_text(composed(some, budget).text)
+
+    assert sum(one.section == "recent" for one in parsed.spoken) + sum(parsed.gaps) == total
+
+
 def test_dates_are_written_in_the_readers_own_offset():
     hit = Hit(event=said("late", minutes=-12 * 60 - 30), score=0.5, parts={})
     now = NOON.astimezone(timezone(timedelta(hours=2)))

@@ -344,6 +344,17 @@ async def test_a_hundred_thousand_places_take_no_more_ram_than_ten_thousand():
     assert blocks[100_000] - blocks[10_000] < 1_000
 
 
+async def test_the_window_not_used_for_longest_goes_first():
+    endless = Endless("a")
+    windows = Windows(endless, places=2)
+    for key in ("a", "b", "a", "c"):
+        await windows.get("npc", key)
+    endless.content = "b"
+
+    assert contents(await windows.get("npc", "a"))[0] == "a0"
+    assert contents(await windows.get("npc", "b"))[0] == "b0"
+
+
 async def test_long_texts_are_held_for_fewer_places():
     windows = Windows(Endless("x" * 10_000), places=200, characters=1_000_000)
     for number in range(100):

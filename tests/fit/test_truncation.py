@@ -249,14 +249,26 @@ def test_being_spoken_to_counts():
     assert {"come here", "and you too"} <= set(contents(view.kept))
 
 
-def test_the_rest_goes_to_what_is_worth_its_tokens():
-    long = said("blah " * 400, minutes=0, importance=8)
+def test_a_long_line_has_to_be_worth_its_length():
+    long = said("blah " * 400, importance=8)
     short = [said(f"fact {n}", minutes=1 + n, importance=6) for n in range(10)]
-    tail = [said("bye", minutes=30, importance=1)]
 
-    view = ImportanceWeighted().truncate([long, *short, *tail], Budget(tokens=520), estimate_tokens)
+    view = ImportanceWeighted(recent_share=0).truncate(
+        [long, *short], Budget(tokens=520), estimate_tokens
+    )
 
-    assert contents(view.kept) == [*contents(short), "bye"]
+    assert contents(view.kept) == contents(short)
+
+
+def test_between_ordinary_lines_the_better_one_wins_and_not_the_shorter():
+    events = [said("a good story " * 10, minutes=n, importance=6) for n in range(3)]
+    events += [said(f"hm {n}", minutes=5 + n, importance=4) for n in range(30)]
+
+    view = ImportanceWeighted(recent_share=0.05).truncate(
+        events, Budget(tokens=140), estimate_tokens
+    )
+
+    assert [event.importance for event in view.kept][:3] == [6, 6, 6]
 
 
 @pytest.mark.parametrize("value", [-1, 1.5, "10", True])
