@@ -41,7 +41,7 @@ def build(files: ModelFiles, target: Path) -> None:
         finally:
             logging.disable(logging.NOTSET)
         packaged = Runtime(files)
-        vectors = packaged.vectors(packaged.tokens(PROBES))
+        vectors = packaged.embed(PROBES)
         compare(Runtime(replace(files, model=made, one_by_one=True)), vectors)
         graph = made.read_bytes()
     write_atomically(target, graph)

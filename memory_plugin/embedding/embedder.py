@@ -88,7 +88,9 @@ class OnnxEmbedder:
     async def _query(self, text: str) -> Vectors:
         known = self._queries.get(text)
         if known is None:
-            known = await self._computed([text], "query")
+            # In one job: going to the thread and back costs as much as reading the text.
+            asked = [self._runtime.files.query_prefix + text]
+            known = await self._worker.ask(partial(self._runtime.embed, asked), QUERY)
             self._queries.put(text, known)
         return known.copy()
 

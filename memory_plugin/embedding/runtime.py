@@ -21,6 +21,9 @@ MOST_TOKENS = 512
 MOST_TOKENS_ONE_BY_ONE = 128
 # A tokenizer reads the whole text before it cuts. No language has words this long on average.
 CHARS_A_TOKEN = 16
+# Handing a short text to the tokenizer's own threads takes three times as long as reading it here;
+# a long one would keep all other Python threads from running meanwhile.
+AT_ONCE_CHARS = 512
 # A longer text is counted by its beginning, because counting holds the caller up, 0.5 microseconds
 # a character.
 COUNTED_CHARS = 100_000
@@ -40,7 +43,7 @@ class Runtime:
         self._inputs = self._checked_inputs()
         # Others (pooled or already normalised) need not be computed at all.
         self._output = self._session.get_outputs()[0].name
-        self.dim = int(self.vectors(self.tokens(["probe"])).shape[1])
+        self.dim = int(self.embed(["probe"]).shape[1])
 
     def _checked_inputs(self) -> dict[str, Any]:
         """The graph's inputs and the number type each wants."""
@@ -65,12 +68,20 @@ class Runtime:
     def tokens(self, texts: Sequence[str]) -> list[Tokens]:
         """The token numbers of each text, special ones included, cut at the model's length."""
         most = self.files.max_tokens * CHARS_A_TOKEN
+        cut = [text[:most] for text in texts]
         try:
-            encoded = self._tokenizer.encode_batch([text[:most] for text in texts])
+            if len(cut) == 1 and len(cut[0]) <= AT_ONCE_CHARS:
+                encoded = [self._tokenizer.encode(cut[0])]
+            else:
+                encoded = self._tokenizer.encode_batch(cut)
         except Exception as fault:  # the library raises bare Exception
             raise EmbedderError(f"the tokenizer of {self.files.name} failed: {fault}") from fault
         # A tokenizer without special tokens makes nothing of an empty text.
         return [np.array(one.ids or [0], np.int64) for one in encoded]
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Unit rows for a few texts, as one batch."""
+        return self.vectors(self.tokens(texts))
 
     def batches(self, tokens: Sequence[Tokens]) -> list[list[int]]:
         """The places of these texts, cut into small batches of like length."""

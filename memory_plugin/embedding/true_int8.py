@@ -90,7 +90,7 @@ def _opened(files: ModelFiles) -> Runtime:
 
 def compare(runtime: Runtime, packaged: Vectors) -> None:
     """Raise `EmbedderError` if the vectors of the probes are too far from the packaged model's."""
-    cosines = (runtime.vectors(runtime.tokens(PROBES)) * packaged).sum(axis=1)
+    cosines = (runtime.embed(PROBES) * packaged).sum(axis=1)
     # Written so that NaN fails.
     if not (cosines.mean() >= LEAST_MEAN_COSINE and cosines.min() >= LEAST_COSINE):
         raise EmbedderError(

@@ -133,7 +133,7 @@ async def test_building_it_again_gives_the_same_bytes(graph, tmp_path):
 
 def test_vectors_that_are_too_far_away_are_refused(needs_model, tmp_path):
     runtime = Runtime(find_model(model_dir=None, cache_dir=tmp_path))
-    vectors = runtime.vectors(runtime.tokens(PROBES))
+    vectors = runtime.embed(PROBES)
     compare(runtime, vectors)
 
     for wrong in (vectors[::-1], vectors * np.nan, vectors * 0.97):
