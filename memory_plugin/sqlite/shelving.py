@@ -30,7 +30,7 @@ _LOAD = f"""
     """  # noqa: S608 - made of constants
 _CHANGED = f"""
     select {_ROW}
-    from event e
+    from event e indexed by event_revision
     cross join event_shelf s on s.shelf = ? and s.seq = e.seq
     left join vector v on v.seq = e.seq and v.model = ?
     where e.revision > ?
@@ -38,7 +38,7 @@ _CHANGED = f"""
     """  # noqa: S608 - made of constants
 _VECTORS = """
     select v.seq, v.code
-    from vector v
+    from vector v indexed by vector_revision
     cross join event_shelf s on s.shelf = ? and s.seq = v.seq
     where v.revision > ? and v.model = ?
     """

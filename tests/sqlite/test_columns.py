@@ -253,3 +253,15 @@ def test_a_bulk_is_loaded_in_blocks(monkeypatch):
     asyncio.run(
         same_after([("add", n, n, PLACES[n % 5]) for n in range(30)] + [("embed", 5), ("look",)])
     )
+
+
+@pytest.mark.parametrize("query", ["_CHANGED", "_VECTORS", "_GONE", "_HOW_MANY"])
+async def test_catching_up_costs_what_has_changed_and_not_what_there_is(store, query):
+    sql = getattr(shelving, query)
+
+    plan = await store._read(
+        lambda on: on.execute(f"explain query plan {sql}", (1,) * sql.count("?")).fetchall()
+    )
+
+    steps = [row[3] for row in plan if not row[3].startswith("SCAN (subquery")]
+    assert not [step for step in steps if step.startswith("SCAN")]
