@@ -213,9 +213,15 @@ async def _counted(talks: Sequence[Conversation]) -> tuple[dict[str, Any], str]:
         await embedder.close()
 
 
-def _rows(results: dict[str, Any], key: str) -> list[list[str]]:
+def _rows(results: dict[str, Any]) -> list[list[str]]:
+    def cell(kept: dict[str, float]) -> str:
+        others = (kept[key] for key in ("last", "neighbour", "parent"))
+        return " / ".join(
+            [f"{100 * kept['evidence']:.1f}", *(f"{100 * one:.0f}" for one in others)]
+        )
+
     return [
-        [name, *(f"{100 * by_budget[f'{share:.0%}'][key]:.1f}" for share in SHARES)]
+        [name, *(cell(by_budget[f"{share:.0%}"]) for share in SHARES)]
         for name, by_budget in results.items()
     ]
 
@@ -228,11 +234,9 @@ def main(argv: list[str]) -> int:
     options = parser.parse_args(argv)
     talks = load(options.path)
     results, counted = asyncio.run(_counted(talks))
-    columns = ["policy"] + [
-        f"{what} {share:.0%}" for what in ("evidence", "last 20", "neighbours") for share in SHARES
-    ]
-    parts = [_rows(results, key) for key in ("evidence", "last", "neighbour")]
-    rows = [[*one, *two[1:], *three[1:]] for one, two, three in zip(*parts, strict=True)]
-    report.show(f"kept (%) by budget; tokens: {counted}", columns, rows)
+    title = (
+        f"kept (%): evidence / last {LAST} turns / turn before / what a reply answers; {counted}"
+    )
+    report.show(title, ["tokens", *(f"{share:.0%}" for share in SHARES)], _rows(results))
     report.write(options.json, {"benchmark": "truncation", "tokens": counted, "kept": results})
     return 0

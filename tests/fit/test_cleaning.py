@@ -58,7 +58,7 @@ def test_a_name_is_one_short_line_without_our_signs(text):
         "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645",
         "\U0001f468\u200d\U0001f469\u200d\U0001f467",
         "\u65e5\u672c\u8a9e",
-        "caf\u00e9 na\u00efve",
+        "\u00e9t\u00e9 \u00e0 No\u00ebl",
     ],
 )
 def test_ordinary_text_stays_as_it_is(text):

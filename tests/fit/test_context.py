@@ -247,6 +247,15 @@ def test_two_people_who_look_the_same_are_told_apart():
     assert [one.label for one in parsed.spoken] == ["Bob (ect-1001)", "\u0412ob (ect-2002)"]
 
 
+def test_two_people_whose_ids_end_alike_are_told_apart_too():
+    bobs = [source("", entity_id=f"{n}:user:12345678", entity_name="Bob") for n in ("a", "b")]
+    some = material(window=window(*(said("me", minutes=1, source=bob) for bob in bobs)))
+
+    labels = [one.label for one in parse_text(composed(some).text).spoken]
+
+    assert labels == ["Bob (12345678)", "Bob (12345678) 2"]
+
+
 @pytest.mark.parametrize(
     "name",
     ["Innkeeper", "INNKEEPER", "Inn keeper", "\uff29nnkeeper", "System", "Assistant:", "You"],
@@ -371,22 +380,23 @@ def test_a_tool_call_is_not_torn_when_the_window_must_shrink():
 
 def test_what_awaits_an_answer_goes_last_when_the_window_must_shrink():
     chatter = [said(f"talk {n} " * 8, minutes=1 + n) for n in range(10)]
-    some = material(window=window(said("a room?", requires_response=True), *chatter))
+    some = material(window=window(said("a room? " * 9, requires_response=True), *chatter))
 
     parsed = parse_text(composed(some, 150).text)
 
-    assert parsed.spoken[0].text == "a room?"
+    assert parsed.spoken[0].text.startswith("a room?")
     assert 1 < len(parsed.spoken) < 11
 
 
-@pytest.mark.parametrize("budget", [100, 150, 200, 300])
+@pytest.mark.parametrize("budget", [100, 150, 200])
 def test_markers_and_lines_together_make_up_the_whole_window(budget):
-    some = full_material()
-    total = len(some.window.kept) + len(some.window.dropped)
+    events = [said(f"talk {n} " * (1 + n % 7), minutes=n, importance=1 + n % 9) for n in range(60)]
+    view = window(*events, budget=Budget(events=25))
 
-    parsed = parse_text(composed(some, budget).text)
+    parsed = parse_text(composed(material(window=view), budget).text)
 
-    assert sum(one.section == "recent" for one in parsed.spoken) + sum(parsed.gaps) == total
+    assert 0 < len(parsed.spoken) < 25
+    assert len(parsed.spoken) + sum(parsed.gaps) == 60
 
 
 def test_dates_are_written_in_the_readers_own_offset():
