@@ -178,26 +178,32 @@ def _measured(talk: Conversation, view: Truncated) -> dict[str, float]:
 
 def measure(talks: Sequence[Conversation], count: Count) -> dict[str, Any]:
     """Every policy at every budget: means over the questions and turns of all conversations."""
-    talks = [_with_replies(talk, random.Random(7)) for talk in talks]
-    whole = {talk.name: sum(event_cost(one, count) for one in talk.events) for talk in talks}
-    weights = [len(talk.questions) for talk in talks]
     results: dict[str, Any] = {}
     for name, policy in _policies().items():
         results[name] = {}
         for share in SHARES:
-            rows = []
-            for talk in talks:
-                budget = Budget(tokens=int(whole[talk.name] * share))
-                views = policy(talk, budget, count)
-                some = [_measured(talk, view) for view in views]
-                row = {key: fmean(one[key] for one in some) for key in some[0]}
-                row["used"] /= budget.tokens or 1
-                rows.append(row)
+            rows = [_row(talk, policy, share, count) for talk in talks]
+            asked = [len(talk.questions) for talk in talks]
             results[name][f"{share:.0%}"] = {
-                key: sum(w * row[key] for w, row in zip(weights, rows, strict=True)) / sum(weights)
+                key: sum(n * row[key] for n, row in zip(asked, rows, strict=True)) / sum(asked)
                 for key in rows[0]
             }
     return results
+
+
+def _row(talk: Conversation, policy: Policy, share: float, count: Count) -> dict[str, float]:
+    whole = sum(event_cost(event, count) for event in talk.events)
+    budget = Budget(tokens=int(whole * share))
+    row = _mean([_measured(talk, view) for view in policy(talk, budget, count)])
+    row["used"] /= budget.tokens or 1
+    # Apart from the rest, because replies that nobody wrote say nothing about evidence.
+    replying = _with_replies(talk, random.Random(7))
+    made = _mean([_measured(replying, view) for view in policy(replying, budget, count)])
+    return row | {"parent": made["parent"]}
+
+
+def _mean(some: Sequence[dict[str, float]]) -> dict[str, float]:
+    return {key: fmean(one[key] for one in some) for key in some[0]}
 
 
 async def _counted(talks: Sequence[Conversation]) -> tuple[dict[str, Any], str]:
