@@ -188,6 +188,7 @@ class Memory:
         store = self._open_store()
         await self._intake.flush()
         done = await store.edit(agent_id, external_id, content, edited_at, narrative_text)
+        self._windows.note_edit(agent_id, external_id)
         self._wake_indexer()
         return done
 
