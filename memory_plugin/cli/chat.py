@@ -63,7 +63,7 @@ class Conversation:
         ago = age_in_words(age_between(known.last_seen, utc_now()))
         self._answer(
             f"Hello again {self._me.entity_name}. We last spoke {ago}; "
-            f"I remember {known.events:,} things you said."
+            f"I remember {_counted(known.events, 'thing')} you said."
         )
 
     async def hear(self, line: str) -> bool:
@@ -81,7 +81,7 @@ class Conversation:
         elif line == "/forget":
             selection = Selection(agent_id=self._agent, place_key=self._place.key)
             erased = await self._memory.forget(selection)
-            self._answer(f"I forgot {erased.events:,} things said here.")
+            self._answer(f"I forgot {_counted(erased.events, 'thing')} said here.")
         elif line.startswith("/"):
             self._answer(f"There is no command {line.split(maxsplit=1)[0]}. {HELP}")
         else:
@@ -94,8 +94,8 @@ class Conversation:
             self._answer("I know nothing of you yet.")
             return
         self._answer(
-            f"You are {known.names[0]} ({known.entity_id}): {known.events:,} things said on "
-            f"{known.days:,} days since {known.first_seen.date().isoformat()}."
+            f"You are {known.names[0]} ({known.entity_id}): {_counted(known.events, 'thing')} said "
+            f"on {_counted(known.days, 'day')} since {known.first_seen.date().isoformat()}."
         )
 
     async def _reply(self, line: str) -> None:
@@ -139,6 +139,10 @@ class Conversation:
             for row in text.splitlines():
                 say(printable(row))
         sys.stdout.flush()
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def in_plain_words(hits: list[Hit]) -> str:

@@ -7,9 +7,10 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 from rich.progress import Progress, TaskID
@@ -25,6 +26,7 @@ from memory_plugin.cli.opening import (
 from memory_plugin.cli.output import note, printable, progress, say, say_json
 from memory_plugin.cli.running import UsageError, command
 from memory_plugin.engine import Memory
+from memory_plugin.errors import ValidationError
 from memory_plugin.importers import FORMATS, Options, Skipped, read
 from memory_plugin.types import PerceptionEvent
 
@@ -88,28 +90,34 @@ async def import_(
     """
     if format_ is not None and format_ not in FORMATS:
         raise UsageError(f"no format {format_!r}; there are {', '.join(FORMATS)}")
-    given = {
-        "platform": platform,
-        "space": space,
-        "channel": channel,
-        "visibility": visibility,
-        "timezone": timezone,
-    }
-    chosen = {name: value for name, value in given.items() if value is not None}
+    asked = partial(
+        _options,
+        platform=platform,
+        space=space,
+        channel=channel,
+        visibility=visibility,
+        timezone=timezone,
+    )
     tally = Tally()
     embedded = 0
     if dry_run and not path_of(db).exists():
-        options = Options(agent_id=agent or "bot", **chosen)  # type: ignore[arg-type]
-        await _read_all(None, paths, options, format_, tally)
+        await _read_all(None, paths, asked(agent_id=agent or "bot"), format_, tally)
     else:
         # Without the model: the bulk of the work first, vectors afterwards.
         async with memory_at(db, create=True) as memory:
             whose = await agent_of(memory, agent, fallback="bot")
-            options = Options(agent_id=whose, **chosen)  # type: ignore[arg-type]
-            await _read_all(None if dry_run else memory, paths, options, format_, tally)
+            kept = None if dry_run else memory
+            await _read_all(kept, paths, asked(agent_id=whose), format_, tally)
     if not dry_run and not no_embed:
         embedded = await embed_with_bar(db)
     _report(tally, embedded, dry_run=dry_run, as_json=as_json)
+
+
+def _options(**given: Any) -> Options:
+    try:
+        return Options(**given)
+    except ValidationError as fault:
+        raise UsageError(str(fault)) from fault
 
 
 async def _read_all(
