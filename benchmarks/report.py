@@ -34,7 +34,9 @@ def show(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -
         table.add_column(column, justify="left" if number == 0 else "right")
     for row in rows:
         table.add_row(*(f"{cell:.3g}" if isinstance(cell, float) else str(cell) for cell in row))
-    Console().print(table)
+    # A pipe has no width; a table cut to eighty columns would hide its numbers.
+    console = Console()
+    (console if console.is_terminal else Console(width=160)).print(table)
 
 
 def write(path: Path | None, results: Mapping[str, Any]) -> None:

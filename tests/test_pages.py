@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(
-    r"^```(python|console|jsonl|text)(?: title=(\S+))?\n(.*?)^```", re.MULTILINE | re.DOTALL
+    r"^```(python|console|json|text|toml)(?: title=(\S+))?\n(.*?)^```", re.MULTILINE | re.DOTALL
 )
 # What sets up the project itself, or would fetch from the network.
 NOT_HERE = re.compile(r"^(make |git clone|cd |pip install|python3? -m (venv|pip))")
