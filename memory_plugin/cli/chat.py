@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import getpass
 import sys
-from collections.abc import AsyncIterator
-from contextlib import suppress
 from datetime import datetime
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from memory_plugin.cli.console import typed_lines
 from memory_plugin.cli.opening import DbOption, JsonOption, PluginOption, memory_at, path_of
-from memory_plugin.cli.output import note, printable, say, say_json, where
+from memory_plugin.cli.output import printable, say, say_json, where
 from memory_plugin.cli.running import command
 from memory_plugin.context import Context
 from memory_plugin.context.ages import age_in_words
@@ -173,7 +170,7 @@ async def chat(
     async with memory_at(db, model="auto", plugins=plugin, create=True) as memory:
         talk = Conversation(memory, agent, name or _login(), as_json=as_json)
         await talk.greet()
-        async for line in _lines(path_of(db).with_name("chat-history")):
+        async for line in typed_lines(path_of(db).with_name("chat-history")):
             if line and not await talk.hear(line):
                 break
 
@@ -183,48 +180,3 @@ def _login() -> str:
         return getpass.getuser()
     except (KeyError, OSError):
         return "user"
-
-
-async def _lines(kept: Path) -> AsyncIterator[str]:
-    """Lines from the console with editing and history, or from a pipe."""
-    typed = sys.stdin.isatty()
-    if typed:
-        _load_history(kept)
-    try:
-        while True:
-            try:
-                raw = await asyncio.to_thread(_ask, typed=typed)
-            except EOFError:
-                return
-            except UnicodeDecodeError:
-                note("that line is not UTF-8")
-                continue
-            yield raw.strip()
-    finally:
-        if typed:
-            _save_history(kept)
-
-
-def _ask(*, typed: bool) -> str:
-    if typed:
-        return input("> ")
-    line = sys.stdin.readline()
-    if not line:
-        raise EOFError
-    return line
-
-
-def _load_history(kept: Path) -> None:
-    with suppress(ImportError, OSError):
-        import readline  # noqa: PLC0415 - Windows has none
-
-        readline.read_history_file(kept)
-
-
-def _save_history(kept: Path) -> None:
-    with suppress(ImportError, OSError):
-        import readline  # noqa: PLC0415 - Windows has none
-
-        readline.set_history_length(500)
-        readline.write_history_file(kept)
-        kept.chmod(0o600)

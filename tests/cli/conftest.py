@@ -77,7 +77,7 @@ def cli(tmp_path):
         "MEMORY_PLUGIN_PATH": str(tmp_path / "data" / "memory.sqlite3"),
         "HOME": str(tmp_path),
         "XDG_CACHE_HOME": os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache"),
-        "PYTHONPATH": str(tmp_path),
+        "PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")]),
         "PYTHONIOENCODING": "utf-8",
     }
     env.pop("MEMORY_PLUGIN_MODEL_DIR", None)

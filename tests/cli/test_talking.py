@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import sqlite3
 import subprocess
+import sys
+import termios
 import time
 from contextlib import closing
 
@@ -92,3 +95,26 @@ def test_an_interrupted_import_keeps_its_batches_and_goes_on(cli, tmp_path):
     assert told.decode().count("\n") == 1
     assert 0 < kept < MANY
     assert (again["known"], again["stored"]) == (kept, MANY - kept)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo terminals")
+def test_ctrl_c_ends_a_chat_in_a_terminal_and_leaves_it_as_it_was(cli):
+    ours, theirs = os.openpty()
+    before = termios.tcgetattr(theirs)
+    running = subprocess.Popen(
+        cli.words("chat", "--name", "Ann"),
+        env=cli.env | {"TERM": "xterm"},
+        stdin=theirs,
+        stdout=theirs,
+        stderr=subprocess.PIPE,
+    )
+    seen = b""
+    while b"> " not in seen:
+        seen += os.read(ours, 4096)
+    running.send_signal(signal.SIGINT)
+    running.communicate(timeout=30)
+
+    assert running.returncode == 130
+    assert termios.tcgetattr(theirs) == before
+    os.close(ours)
+    os.close(theirs)
