@@ -5,76 +5,44 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memory_plugin.parts import Candidates
-from memory_plugin.recall import lexical
 from memory_plugin.recall.asking import Query
+from memory_plugin.recall.lexical import Lexicon
+from memory_plugin.recall.meaning import Meaning
 from memory_plugin.recall.neighbours import lines_before, session_worth, turn_before
 from memory_plugin.recall.timing import Span
 
-Floats = NDArray[np.float32]
+Floats = NDArray[np.floating[Any]]
 Rows = NDArray[np.int64]
 Marks = NDArray[np.bool_]
 
 DAY_S: Final = 86_400.0
 # A word of the query that stands only in the lines before counts for so much.
 NEARBY = np.float32(0.4)
-# One full match of words is worth so many standard deviations of meaning.
+# One full match of words is worth so many spreads of meaning.
 WORDS_PER_MEANING = np.float32(3.0)
-# A term that nearly all lines of an author hold, and at least so many, is their name.
-NAME_SHARE = 0.95
+# Below this, the nearness of two texts is that of any two.
+NEAR = 0.1
+# A term that stands in all lines of an author, and at least so many, is their name.
 NAME_LINES = 3
 MOST_NAMES = 4
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Meaning:
-    """Cosines in standard deviations from the mean of the eligible rows; 0 where unknown."""
-
-    cosines: Floats
-    mean: np.float32
-    spread: np.float32
-
-    def at(self, rows: Rows | None) -> Floats:
-        """The standardised cosines of some rows, None for all."""
-        cosines = self.cosines if rows is None else self.cosines[rows]
-        if not self.spread:
-            return np.zeros(len(cosines), np.float32)
-        scaled: Floats = (cosines - self.mean) / self.spread
-        scaled[np.isnan(scaled)] = 0.0
-        return scaled
-
-
-def measure_meaning(candidates: Candidates, eligible: Rows | None) -> Meaning:
-    """Mean and spread over the eligible rows that have a vector."""
-    cosines = candidates.meaning if eligible is None else candidates.meaning[eligible]
-    mean = cosines.mean()
-    if np.isnan(mean):
-        cosines = cosines[~np.isnan(cosines)]
-        mean = cosines.mean() if len(cosines) else np.float32(0)
-    if len(cosines):
-        spread = np.sqrt(
-            max(0.0, float(np.dot(cosines, cosines)) / len(cosines) - float(mean) ** 2)
-        )
-    else:
-        spread = 0.0
-    # Equal cosines tell nothing apart.
-    known = np.float32(spread) if spread > 1e-4 else np.float32(0)
-    return Meaning(cosines=candidates.meaning, mean=np.float32(mean), spread=known)
+_LITTLE = 1e-9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """Columns over a pool of rows; shares are of the best row's match, 0 to 1.
+    """Columns over a pool of rows; matches are shares of the best row's, 0 to 1.
 
-    `words` is the row's own match, `context` what the lines before it add, `asked_words` and
-    `asked_meaning` are those of another's question that the row answers. `session` is the mean
-    strength of its session's best rows. `inside`: it lies in a time the query names. `named`: the
-    query names its author. `coverage` is how much of the whole query the best row matches, 0 to 1.
+    `words` is the row's own match, `context` what the lines before it add to it. `asked_words`
+    and `asked_meaning` are those of another's question that the row answers. `session` is the
+    mean strength of its session's best rows. `inside`: it lies in a time the query names.
+    `named`: the query names its author. `some`: there is any reason at all to recall it.
+    `coverage` is how much of the whole query the best row matches, 0 to 1.
     """
 
     words: Floats
@@ -85,35 +53,39 @@ class Evidence:
     session: Floats
     inside: Marks
     named: Marks
+    some: Marks
     coverage: float
 
 
-def look(candidates: Candidates, query: Query, meaning: Meaning, rows: Rows) -> Evidence:
+def look(
+    candidates: Candidates, query: Query, lexicon: Lexicon, meaning: Meaning, rows: Rows
+) -> Evidence:
     """Gather the evidence for a pool of eligible rows; there is at least one."""
     before = turn_before(candidates, rows)
     before[~candidates.question[before]] = -1
-    held = lexical.holds(candidates, np.vstack((rows, before, lines_before(candidates, rows))))
-    worth = lexical.rarities(candidates)
-    norm = lexical.length_norm(candidates, rows)
-    own = (worth @ held[:, 0]) * norm
-    nearby = NEARBY * held[:, 2:].max(axis=1, initial=0)
-    whole = (worth @ np.maximum(held[:, 0], nearby)) * norm
-    best = max(float(whole.max()), 1e-9)
+    own = lexicon.signs[rows]
+    around = np.bitwise_or.reduce(lexicon.signs[lines_before(candidates, rows)], axis=0) & ~own
+    norm = lexicon.norm(candidates.words[rows])
+    words = lexicon.value(own) * norm
+    context = NEARBY * lexicon.value(around) * norm
+    whole = words + context
+    best = max(float(whole.max()), _LITTLE)
+    scale = np.float32(1 / best)
+    asked_words = lexicon.value(lexicon.signs[before]) * lexicon.norm(candidates.words[before])
     near = meaning.at(rows)
-    asked = before >= 0
-    asked_words = (worth @ held[:, 1]) * lexical.length_norm(candidates, before) / best
+    strength = near + WORDS_PER_MEANING * scale * whole
+    within = inside(candidates.at[rows], query.spans)
     return Evidence(
-        words=own / np.float32(best),
-        context=(whole - own) / np.float32(best),
+        words=words * scale,
+        context=context * scale,
         meaning=near,
-        asked_words=np.where(asked, np.minimum(asked_words, 1), 0).astype(np.float32),
-        asked_meaning=np.where(asked, meaning.at(before), 0).astype(np.float32),
-        session=session_worth(
-            candidates.session[rows], near + WORDS_PER_MEANING * whole / np.float32(best)
-        ),
-        inside=inside(candidates.at[rows], query.spans),
-        named=named(candidates, rows, held[:, 0]),
-        coverage=min(1.0, best / max(float(worth.sum()), 1e-9)) if len(worth) else 0.0,
+        asked_words=np.minimum(scale * asked_words, np.float32(1)),
+        asked_meaning=np.where(before >= 0, meaning.at(before), np.float32(0)),
+        session=session_worth(candidates.session[rows], strength),
+        inside=within,
+        named=named(candidates, lexicon, rows),
+        some=within | (whole + asked_words > 0) | (candidates.meaning[rows] >= NEAR),
+        coverage=min(1.0, best / max(float(lexicon.worth.sum()), _LITTLE)),
     )
 
 
@@ -131,27 +103,33 @@ def inside(at: NDArray[np.float64], spans: Sequence[Span]) -> Marks:
     return marks
 
 
-def named(candidates: Candidates, rows: Rows, held: Floats) -> Marks:
-    """Which rows are of an author that the query names; none if all or nothing would be.
+def named(candidates: Candidates, lexicon: Lexicon, rows: Rows) -> Marks:
+    """Which rows are of an author that the query names; none if it is all of them.
 
     Every line is indexed with its author's name, so a term that stands in all lines of an author
     is the name.
     """
     marks = np.zeros(len(rows), np.bool_)
-    authors, of = np.unique(candidates.author[rows], return_inverse=True)
-    lines = np.bincount(of)
-    for number, term in enumerate(candidates.terms):
-        share = np.bincount(of, held[number]) / lines
-        likely = np.flatnonzero((share >= NAME_SHARE) & (lines >= NAME_LINES))
-        for author in likely[np.argsort(-lines[likely], kind="stable")][:MOST_NAMES]:
-            everywhere = np.count_nonzero(candidates.author == authors[author])
-            found = np.count_nonzero(candidates.author[term.rows] == authors[author])
-            if found >= NAME_SHARE * everywhere:
-                marks |= of == author
+    order = np.argsort(candidates.author[rows], kind="stable")
+    author = candidates.author[rows[order]]
+    starts = np.flatnonzero(np.concatenate(([True], author[1:] != author[:-1])))
+    if len(starts) == 1:
+        return marks
+    lines = np.diff(starts, append=len(author))
+    common = np.bitwise_and.reduceat(lexicon.signs[rows[order]], starts)
+    likely = np.flatnonzero((common != 0) & (lines >= NAME_LINES))
+    for at in likely[np.argsort(-lines[likely], kind="stable")][:MOST_NAMES]:
+        # The pool holds what matches; the name must stand in the other lines too.
+        theirs = lexicon.signs[:-1][candidates.author == author[starts[at]]]
+        if np.bitwise_and.reduce(theirs) & common[at]:
+            marks[order[starts[at] : starts[at] + lines[at]]] = True
     return marks if not marks.all() else np.zeros(len(rows), np.bool_)
 
 
 def freshness(at: NDArray[np.float64], now: datetime) -> Floats:
     """1 for the newest row there is, less with every doubling of how much older a row is."""
-    age_days = np.maximum(0.0, min(float(at.max()), now.timestamp()) - at) / DAY_S
-    return (1 / (1 + np.log2(1 + age_days))).astype(np.float32)
+    newest = min(float(at.max()), now.timestamp())
+    age_days = ((newest - at) / DAY_S).astype(np.float32)
+    np.maximum(age_days, 0, out=age_days)
+    fresh: Floats = 1 / (1 + np.log2(1 + age_days))
+    return fresh

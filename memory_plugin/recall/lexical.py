@@ -6,55 +6,74 @@ that nothing a reader may not see has any influence.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from memory_plugin.parts import Candidates
 
 Floats = NDArray[np.float32]
-Rows = NDArray[np.int64]
-Marks = NDArray[np.bool_]
+Signs = NDArray[Any]  # unsigned integers, as wide as there are terms
 
 # Robertson's k1 and b. Both are low: a word counts once, and the length of a chat line says less
 # about how much of it is on the subject than that of a document does.
-K1 = 0.8
-B = 0.3
+K1 = np.float32(0.8)
+B = np.float32(0.3)
 # A word that only stands inside of others is half a match.
 INSIDE = 0.5
+# So many rows without any word of the query are thought to stand beside the visible ones. Else
+# every word would be common in a memory of two rows.
+IMAGINED = 50
+MOST_TERMS = 64
+_WIDTHS = ((8, np.uint8), (16, np.uint16), (32, np.uint32), (MOST_TERMS, np.uint64))
 
 
-def rarities(candidates: Candidates) -> Floats:
-    """What a match of each term is worth: its inverse document frequency, never negative."""
-    count = len(candidates)
-    found = np.array([len(term.rows) for term in candidates.terms], np.float32)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lexicon:
+    """Which terms of a query the rows of a memory hold, and what a match of each is worth.
+
+    `signs` has one number a row, in which bit i stands for term i, and one 0 more at the end, for
+    row -1. `worth` is the inverse document frequency of each term, never negative; `mean_words`
+    how many words a row has on average, at least 1. Of more than `MOST_TERMS` terms the rarest
+    are taken.
+    """
+
+    signs: Signs
+    worth: Floats
+    mean_words: np.float32
+
+    def value(self, signs: Signs) -> Floats:
+        """What the terms in the signs of rows are worth together."""
+        total = np.zeros(len(signs), np.float32)
+        for first in range(0, len(self.worth), 8):
+            # All combinations of eight terms, so that a row costs one look.
+            table = np.zeros(1, np.float32)
+            for one in self.worth[first : first + 8]:
+                table = np.concatenate((table, table + one))
+            part = signs >> signs.dtype.type(first) if first else signs
+            total += table[part & signs.dtype.type(len(table) - 1)]
+        return total
+
+    def norm(self, words: Floats) -> Floats:
+        """BM25's factor for a term that stands once in a row of so many words."""
+        return (K1 + 1) / (1 + K1 * (1 - B + B / self.mean_words * words))
+
+
+def read_terms(candidates: Candidates, mean_words: float) -> Lexicon:
+    """The lexicon of the candidates' terms."""
+    terms = candidates.terms
+    if len(terms) > MOST_TERMS:
+        terms = sorted(terms, key=lambda term: len(term.rows))[:MOST_TERMS]
+    count = len(candidates) + IMAGINED
+    found = np.array([len(term.rows) for term in terms], np.float64)
     worth = np.log1p((count - found + 0.5) / (found + 0.5))
-    worth[[term.inside for term in candidates.terms]] *= INSIDE
-    return worth.astype(np.float32)
-
-
-def sums(candidates: Candidates, worth: Floats) -> Floats:
-    """The worth of the terms that each visible row holds; one 0 more at the end, for row -1."""
-    total = np.zeros(len(candidates) + 1, np.float32)
-    for term, value in zip(candidates.terms, worth, strict=True):
-        total[term.rows] += value
-    return total
-
-
-def holds(candidates: Candidates, rows: Rows) -> Floats:
-    """1 where a row holds a term, else 0: shape (terms, *rows.shape). Row -1 holds none."""
-    held = np.empty((len(candidates.terms), *rows.shape), np.float32)
-    marks = np.zeros(len(candidates) + 1, np.float32)
-    for number, term in enumerate(candidates.terms):
-        marks[term.rows] = 1.0
-        np.take(marks, rows, out=held[number], mode="wrap")
-        marks[term.rows] = 0.0
-    return held
-
-
-def length_norm(candidates: Candidates, rows: Rows) -> Floats:
-    """The factor of BM25 for a word that stands once in a row: 1 for a row of mean length."""
-    mean = max(1.0, float(candidates.words.mean()))
-    relative = candidates.words[rows] / np.float32(mean)
-    return np.float32(K1 + 1) / (
-        1 + np.float32(K1) * (1 - np.float32(B) + np.float32(B) * relative)
+    worth[[term.inside for term in terms]] *= INSIDE
+    width = next(width for most, width in _WIDTHS if len(terms) <= most)
+    signs: Signs = np.zeros(len(candidates) + 1, width)
+    for number, term in enumerate(terms):
+        signs[term.rows] |= width(1 << number)
+    return Lexicon(
+        signs=signs, worth=worth.astype(np.float32), mean_words=np.float32(max(1.0, mean_words))
     )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from memory_plugin.parts import Candidates
 
-Floats = NDArray[np.float32]
+Floats = NDArray[np.floating[Any]]
 Rows = NDArray[np.int64]
 
 # What a line is about is often said in the lines just before it.
@@ -18,6 +20,7 @@ BURST = 4
 BURST_GAP_S = 180.0
 # A session is as good as its best rows.
 SESSION_BEST = 3
+STRONG = 200
 
 
 def lines_before(candidates: Candidates, rows: Rows) -> Rows:
@@ -60,15 +63,19 @@ def turn_before(candidates: Candidates, rows: Rows) -> Rows:
 def session_worth(session: NDArray[np.int64], strength: Floats) -> Floats:
     """For each row the mean strength of the best rows of its session, missing ones counted as 0.
 
-    What is weaker than 0 counts as 0.
+    Only the `STRONG` strongest rows of all count, and none below 0.
     """
-    order = np.lexsort((-strength, session))
-    names = session[order]
-    starts = np.flatnonzero(np.concatenate(([True], names[1:] != names[:-1])))
-    counts = np.diff(starts, append=len(names))
-    total = np.zeros(len(names) + 1)
-    np.cumsum(np.maximum(strength[order], 0), out=total[1:])
+    strong = np.flatnonzero(strength > 0)
+    if len(strong) > STRONG:
+        strong = strong[np.argsort(-strength[strong], kind="stable")[:STRONG]]
+    worth = np.zeros(len(session), np.float32)
+    if not len(strong):
+        return worth
+    order = strong[np.lexsort((-strength[strong], session[strong]))]
+    names, starts, counts = np.unique(session[order], return_index=True, return_counts=True)
+    total = np.zeros(len(order) + 1)
+    np.cumsum(strength[order], out=total[1:])
     best = total[starts + np.minimum(counts, SESSION_BEST)] - total[starts]
-    worth = np.empty(len(names), np.float32)
-    worth[order] = np.repeat(best / SESSION_BEST, counts)
+    at = np.minimum(np.searchsorted(names, session), len(names) - 1)
+    worth[:] = np.where(names[at] == session, best[at] / SESSION_BEST, 0)
     return worth

@@ -6,36 +6,24 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memory_plugin.parts import Candidates
-from memory_plugin.recall import evidence, lexical
+from memory_plugin.recall import weights
 from memory_plugin.recall.asking import Query
-from memory_plugin.recall.evidence import Evidence, Meaning
-from memory_plugin.recall.pool import eligible_rows, top
+from memory_plugin.recall.evidence import Evidence, freshness, look
+from memory_plugin.recall.lexical import read_terms
+from memory_plugin.recall.meaning import Meaning, measure_meaning
+from memory_plugin.recall.pool import likeliest
 
-Floats = NDArray[np.float32]
+Floats = NDArray[np.floating[Any]]
 Rows = NDArray[np.int64]
 
-# Rows that are looked at closely; more change nothing among the first twenty.
-POOL = 1024
-
-WORDS = 4.5
-MEANING = 0.33
-ASKED_WORDS = 1.85
-ASKED_MEANING = 0.28
-SESSION = 0.8
-NAMED = 0.55
-INSIDE = 3.5
-WHEN = 2.3
-LENGTH = 0.7
-QUESTION = -0.7
-FRESH = 2.0
-IMPORTANCE = 0.05
-MEAN_LENGTH = 2.5
-BASE = -7.0
+# So many rows are looked at closely; more changed nothing that could be measured.
+POOL: Final = 512
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,70 +36,77 @@ class Ranked:
 
 
 def rank(candidates: Candidates, query: Query, *, now: datetime, limit: int) -> list[Ranked]:
-    """The `limit` best eligible rows, best first; equal scores in order of `seq`.
+    """The `limit` best eligible rows, best first; equal ones in order of `seq`.
 
-    The score is about the probability that the event is worth having: the logistic function of
-    the sum of `parts`.
+    The score is about the probability that the event answers the query: the logistic function of
+    the sum of `parts`. Rows that nothing speaks for are no hits.
     """
-    if limit < 1 or not candidates.eligible.any():
+    count = int(np.count_nonzero(candidates.eligible))
+    if limit < 1 or not count:
         return []
-    eligible = eligible_rows(candidates)
-    meaning = evidence.measure_meaning(candidates, eligible)
-    size = max(POOL, 4 * limit)
-    rows = np.arange(len(candidates)) if eligible is None else eligible
-    if len(rows) > size:
-        rows = rows[
-            top(_quick(candidates, query, meaning, eligible, now), candidates.seq[rows], size)
-        ]
-    parts = _parts(candidates, query, evidence.look(candidates, query, meaning, rows), rows, now)
-    total = np.sum(list(parts.values()), axis=0, dtype=np.float64)
+    # A whole column is looked at where it is, without a copy.
+    every = count == len(candidates)
+    eligible = slice(0, count) if every else np.flatnonzero(candidates.eligible)
+    meaning = measure_meaning(candidates, eligible)
+    lexicon = read_terms(candidates, float(candidates.words[eligible].mean()))
+    rows = likeliest(
+        candidates, query, lexicon, meaning, eligible=eligible, size=max(POOL, 4 * limit), now=now
+    )
+    seen = look(candidates, query, lexicon, meaning, rows)
+    parts = _parts(candidates, query, seen, rows, now)
+    total: Floats = np.stack(list(parts.values())).sum(axis=0)
     seq = candidates.seq[rows]
-    order = np.lexsort((seq, -total))[:limit]
-    return [_ranked(int(seq[at]), parts, int(at)) for at in order]
-
-
-def _quick(
-    candidates: Candidates, query: Query, meaning: Meaning, eligible: Rows | None, now: datetime
-) -> Floats:
-    """The strength of every eligible row by what is quick to know of it."""
-    every: Rows | slice = slice(None) if eligible is None else eligible
-    sums = lexical.sums(candidates, lexical.rarities(candidates))
-    best = max(float(sums.max()), 1e-9)
-    own = np.maximum(sums[:-1][every], evidence.NEARBY * sums[candidates.previous[every]])
-    strength = np.float32(MEANING) * meaning.at(eligible)
-    strength += np.float32(WORDS / best) * own
-    strength += np.float32(LENGTH) * np.log1p(candidates.words[every])
-    if query.spans:
-        strength += np.float32(INSIDE) * evidence.inside(candidates.at[every], query.spans)
-    if query.asks_latest:
-        strength += np.float32(FRESH) * evidence.freshness(candidates.at[every], now)
-    return strength
+    order = np.lexsort((seq, -total))
+    if not query.asks_latest:
+        order = order[seen.some[order]]
+    base = _base(total, seen, meaning)
+    return [_ranked(int(seq[at]), parts, int(at), base) for at in order[:limit]]
 
 
 def _parts(
     candidates: Candidates, query: Query, seen: Evidence, rows: Rows, now: datetime
 ) -> dict[str, Floats]:
-    dated = WHEN * candidates.dated[rows] if query.asks_when else 0.0
+    """The addends of every row of the pool, all but the base."""
     importance = candidates.importance[rows].astype(np.float32)
-    parts = {
-        "words": WORDS * seen.words,
-        "meaning": MEANING * seen.meaning,
-        "neighbour": WORDS * seen.context
-        + ASKED_WORDS * seen.asked_words
-        + ASKED_MEANING * seen.asked_meaning,
-        "session": SESSION * seen.session,
-        "person": NAMED * seen.named,
-        "time": INSIDE * seen.inside + dated,
-        "importance": IMPORTANCE * (importance - 5),
-        "length": LENGTH * (np.log1p(candidates.words[rows]) - MEAN_LENGTH)
-        + QUESTION * candidates.question[rows],
-        "base": np.full(len(rows), BASE),
+    length = weights.LENGTH * np.log1p(candidates.words[rows])
+    parts: dict[str, Floats] = {
+        "words": weights.WORDS * seen.words,
+        "meaning": weights.MEANING * seen.meaning,
+        "neighbour": weights.WORDS * seen.context
+        + weights.ASKED_WORDS * seen.asked_words
+        + weights.ASKED_MEANING * seen.asked_meaning,
+        "session": weights.SESSION * seen.session,
+        "length": length + weights.QUESTION * candidates.question[rows],
+        "person": weights.NAMED * seen.named,
+        "importance": weights.IMPORTANCE * (importance - np.float32(5)),
+        "time": weights.INSIDE * seen.inside,
     }
+    if query.asks_when:
+        parts["time"] += weights.WHEN * candidates.dated[rows]
     if query.asks_latest:
-        parts["recency"] = FRESH * evidence.freshness(candidates.at[rows], now)
+        parts["recency"] = weights.FRESH * freshness(candidates.at[rows], now)
     return parts
 
 
-def _ranked(seq: int, parts: Mapping[str, Floats], at: int) -> Ranked:
+def _base(total: Floats, seen: Evidence, meaning: Meaning) -> float:
+    """What turns the sum of a row's parts into the logarithm of its odds; one for all rows."""
+    few = weights.COMPETITORS
+    best = total if len(total) <= few else np.partition(total, -few)[-few:]
+    # Sorted, so that the sum does not hang on the order of the rows.
+    rivals = np.append(np.sort(best).astype(np.float64), weights.NOTHING)
+    crest = float(rivals.max())
+    competition = crest + math.log(math.fsum(np.exp(rivals - crest)))
+    known = 0.0 if meaning.best is None else weights.WITH_MODEL + weights.NEAREST * meaning.best
+    return weights.ANSWERED + weights.COVERED * seen.coverage + known - competition
+
+
+def _ranked(seq: int, parts: Mapping[str, Floats], at: int, base: float) -> Ranked:
     own = {name: value for name, column in parts.items() if (value := float(column[at]))}
-    return Ranked(seq=seq, score=1 / (1 + math.exp(-math.fsum(own.values()))), parts=own)
+    own["base"] = base
+    return Ranked(seq=seq, score=logistic(math.fsum(own.values())), parts=own)
+
+
+def logistic(logit: float) -> float:
+    """The probability with these logarithmic odds; never overflows."""
+    small = math.exp(-abs(logit))
+    return 1 / (1 + small) if logit >= 0 else small / (1 + small)
