@@ -39,16 +39,35 @@ def _person(agent_id: str, entity_id: str) -> str:
 
 
 def shelves_of(event: PerceptionEvent) -> tuple[str, ...]:
-    """The shelves an event stands on, fixed at the moment it was perceived."""
+    """The shelves an event stands on, fixed at the moment it was perceived.
+
+    Only those that `shelves_for` may ask for: each costs room in every index.
+    """
     agent, place = event.agent_id, event.place
-    shelves = [_agent(agent), _place(agent, place)]
     if place.visibility == "public":
-        if place.space is not None:
-            shelves.append(_space(agent, place.platform, place.space))
-        shelves.append(_person(agent, event.source.entity_id))
-    elif place.visibility == "direct" and len(place.participants) == 1:
-        shelves.append(_with(agent, place.participants[0]))
-    return tuple(shelves)
+        here = (
+            _place(agent, place)
+            if place.space is None
+            else _space(agent, place.platform, place.space)
+        )
+        return _agent(agent), here, _person(agent, event.source.entity_id)
+    if place.visibility == "direct" and len(place.participants) == 1:
+        return _agent(agent), _with(agent, place.participants[0])
+    return _agent(agent), _place(agent, place)
+
+
+def is_person(shelf: str) -> bool:
+    """Whether a shelf holds one person's public lines.
+
+    It is asked for only while that person is followed, so a store may leave it out of its index
+    of words and look through the agent's instead.
+    """
+    return shelf.startswith("person|")
+
+
+def agent_shelf(agent_id: str) -> str:
+    """The shelf on which every event of an agent stands."""
+    return _agent(agent_id)
 
 
 def shelves_for(scope: Scope, followed: Collection[str] = ()) -> tuple[str, ...]:

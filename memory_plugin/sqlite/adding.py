@@ -10,6 +10,7 @@ from memory_plugin.errors import ValidationError
 from memory_plugin.parts import Added
 from memory_plugin.sqlite import changing, indexes
 from memory_plugin.sqlite.changing import Known, Text
+from memory_plugin.sqlite.indexes import OnShelves
 from memory_plugin.sqlite.interned import Writing
 from memory_plugin.sqlite.rows import (
     DEFAULT_IMPORTANCE,
@@ -22,7 +23,7 @@ from memory_plugin.sqlite.rows import (
 )
 from memory_plugin.text import count_words
 from memory_plugin.types import PerceptionEvent
-from memory_plugin.visibility import shelves_of
+from memory_plugin.visibility import is_person, shelves_of
 
 _INSERT = """
     insert into event (
@@ -67,7 +68,7 @@ def add(writing: Writing, events: Sequence[Prepared]) -> list[Added]:
         tombstone_keys(one.event.agent_id, one.event.external_id, one.event.id) for one in events
     ]
     buried = _buried(connection, [key for some in keys for key in some])
-    stored: list[tuple[int, list[int]]] = []
+    stored: list[tuple[int, OnShelves]] = []
     answers = []
     for one, some in zip(events, keys, strict=True):
         if buried.isdisjoint(some):
@@ -90,7 +91,7 @@ def _buried(connection: sqlite3.Connection, keys: Sequence[bytes]) -> set[bytes]
     return buried
 
 
-def _add(writing: Writing, new: Prepared, stored: list[tuple[int, list[int]]]) -> Added:
+def _add(writing: Writing, new: Prepared, stored: list[tuple[int, OnShelves]]) -> Added:
     """Add one event; if it is new, its number and its shelves are put into `stored`."""
     event, connection = new.event, writing.connection
     agent = writing.agent(event.agent_id)
@@ -115,12 +116,15 @@ def _refuse_taken(known: Known, agent: int, event: PerceptionEvent) -> None:
         raise ValidationError("id", event.id, "is the id of another event; leave it empty")
 
 
-def _insert(writing: Writing, agent: int, new: Prepared) -> tuple[int, list[int]] | None:
+def _insert(writing: Writing, agent: int, new: Prepared) -> tuple[int, OnShelves] | None:
     """Insert an event with its text; answers its number and shelves, None if it is there."""
     event, connection = new.event, writing.connection
     spot, place = writing.place(event.place)
     author, entity = writing.source(event.source)
-    shelves = [writing.shelf(name) for name in new.shelves]
+    on = OnShelves(
+        worded=tuple(writing.shelf(name) for name in new.shelves if not is_person(name)),
+        wordless=tuple(writing.shelf(name) for name in new.shelves if is_person(name)),
+    )
     values = (
         writing.revision(),
         event.id,
@@ -138,7 +142,7 @@ def _insert(writing: Writing, agent: int, new: Prepared) -> tuple[int, list[int]
         event.requires_response,
         new.words,
         new.flags,
-        indexes.shelves_text(shelves),
+        str(on),
         event.addressing,
         event.reply_to,
         event.content,
@@ -149,8 +153,8 @@ def _insert(writing: Writing, agent: int, new: Prepared) -> tuple[int, list[int]
     if not inserted.rowcount:
         return None
     seq = inserted.lastrowid or 0
-    indexes.put_text(connection, seq, new.body, shelves)
-    return seq, shelves
+    indexes.put_text(connection, seq, new.body, on)
+    return seq, on
 
 
 def _add_again(writing: Writing, known: Known, new: Prepared) -> Added:

@@ -108,7 +108,7 @@ def replace(writing: Writing, known: Known, version: int, text: Text) -> None:
     """Give a stored event another text; its vector goes, and it waits for a new one."""
     connection = writing.connection
     _drop_text(connection, known)
-    shelves = indexes.shelf_numbers(known.shelves)
+    shelves = indexes.OnShelves.of(known.shelves)
     body = indexes.body(known.name, text.content, text.narrative_text)
     indexes.put_text(connection, known.seq, body, shelves)
     connection.execute(
@@ -155,7 +155,7 @@ def remove(writing: Writing, agent_id: str, known: Known) -> bool:
     """Remove one event with all that hangs on it; answers whether it had a vector."""
     connection = writing.connection
     had_vector = _drop_text(connection, known)
-    indexes.take_shelves(connection, known.seq, indexes.shelf_numbers(known.shelves))
+    indexes.take_shelves(connection, known.seq, indexes.OnShelves.of(known.shelves))
     connection.execute("delete from unembedded where seq = ?", (known.seq,))
     connection.execute("delete from event where seq = ?", (known.seq,))
     connection.execute(_NOTE_GONE, (known.seq, writing.revision(), known.agent, known.spot))
@@ -174,7 +174,7 @@ def bury(
 def _drop_text(connection: sqlite3.Connection, known: Known) -> bool:
     """Take the old text out of the indexes, and its vector; answers whether it had one."""
     body = indexes.body(known.name, known.content, known.narrative_text)
-    indexes.take_text(connection, known.seq, body, indexes.shelf_numbers(known.shelves))
+    indexes.take_text(connection, known.seq, body, indexes.OnShelves.of(known.shelves))
     return connection.execute("delete from vector where seq = ?", (known.seq,)).rowcount > 0
 
 

@@ -10,6 +10,7 @@ from memory_plugin.errors import StoreError
 from memory_plugin.sqlite import indexes, schema
 from memory_plugin.sqlite.coding import SCALE_BYTES, model_in_use
 from memory_plugin.sqlite.interned import Writing
+from memory_plugin.visibility import is_person
 
 _BACKUP_PAGES = 1_024
 _STALE_VECTORS = "seq not in (select seq from event)"
@@ -36,6 +37,14 @@ _EVENTS = """
     where e.seq > ?
     order by e.seq
     limit 1000
+    """
+
+
+_HELD = """
+    select shelf.number, shelf.name, count(*)
+    from event_shelf
+    join shelf on shelf.number = event_shelf.shelf
+    group by event_shelf.shelf
     """
 
 
@@ -80,9 +89,10 @@ def _unequal(connection: sqlite3.Connection) -> list[str]:
     )
     if shelved != (expected or 0):
         problems.append(f"{shelved} places on shelves are taken, it should be {expected}")
-    for number, held in connection.execute(
-        "select shelf, count(*) from event_shelf group by shelf"
-    ).fetchall():
+    for number, name, held in connection.execute(_HELD).fetchall():
+        if is_person(name):
+            # Words are looked up on the agent's shelf instead.
+            continue
         for table, match in (
             ("words", f'"{indexes.shelf_word(number, "")}"'),
             ("inside", f'"{indexes.scope_sign(number)}"'),
@@ -134,7 +144,7 @@ def _rebuild(connection: sqlite3.Connection) -> int:
     count = seq = 0
     while rows := connection.execute(_EVENTS, (seq,)).fetchall():
         for seq, name, content, narrative_text, shelves in rows:
-            numbers = indexes.shelf_numbers(shelves)
+            numbers = indexes.OnShelves.of(shelves)
             indexes.put_shelves(connection, [(seq, numbers)])
             body = indexes.body(name, content, narrative_text)
             indexes.put_text(connection, seq, body, numbers)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 
 from memory_plugin.text import WORD, spaced
@@ -50,40 +51,54 @@ def scope_sign(shelf: int) -> str:
     return "".join(chr(_FIRST + digit) for digit in (top, middle, low))
 
 
-def shelf_numbers(text: str) -> list[int]:
-    """The numbers in the ``shelves`` column of an event."""
-    return [int(number) for number in text.split()]
+@dataclass(frozen=True, slots=True)
+class OnShelves:
+    """The shelves of an event by number: those its words are looked up on, and the others."""
+
+    worded: tuple[int, ...]
+    wordless: tuple[int, ...] = ()
+
+    @classmethod
+    def of(cls, text: str) -> OnShelves:
+        """From the ``shelves`` column of an event."""
+        numbers = text.split()
+        return cls(
+            worded=tuple(int(one) for one in numbers if one[0] != "+"),
+            wordless=tuple(int(one[1:]) for one in numbers if one[0] == "+"),
+        )
+
+    @property
+    def all(self) -> tuple[int, ...]:
+        """Every shelf."""
+        return self.worded + self.wordless
+
+    def __str__(self) -> str:
+        """The ``shelves`` column of an event."""
+        return " ".join([*map(str, self.worded), *(f"+{one}" for one in self.wordless)])
 
 
-def shelves_text(shelves: Sequence[int]) -> str:
-    """The ``shelves`` column of an event."""
-    return " ".join(str(shelf) for shelf in shelves)
-
-
-def put_text(connection: sqlite3.Connection, seq: int, text: str, shelves: Sequence[int]) -> None:
+def put_text(connection: sqlite3.Connection, seq: int, text: str, on: OnShelves) -> None:
     """Make an event's `body` text findable on its shelves."""
-    connection.execute(_PUT_WORDS, (seq, _words(text, shelves)))
-    connection.execute(_PUT_INSIDE, (seq, text + _signs(tuple(shelves))))
+    connection.execute(_PUT_WORDS, (seq, _words(text, on.worded)))
+    connection.execute(_PUT_INSIDE, (seq, text + _signs(on.worded)))
 
 
-def take_text(connection: sqlite3.Connection, seq: int, text: str, shelves: Sequence[int]) -> None:
+def take_text(connection: sqlite3.Connection, seq: int, text: str, on: OnShelves) -> None:
     """Undo `put_text`; everything must be as it was given there."""
-    connection.execute(_TAKE_WORDS, (seq, _words(text, shelves)))
-    connection.execute(_TAKE_INSIDE, (seq, text + _signs(tuple(shelves))))
+    connection.execute(_TAKE_WORDS, (seq, _words(text, on.worded)))
+    connection.execute(_TAKE_INSIDE, (seq, text + _signs(on.worded)))
 
 
-def put_shelves(
-    connection: sqlite3.Connection, events: Sequence[tuple[int, Sequence[int]]]
-) -> None:
+def put_shelves(connection: sqlite3.Connection, events: Sequence[tuple[int, OnShelves]]) -> None:
     """Put events, each a number and its shelves, on their shelves."""
     # In the order of the table, so that each of its pages is visited once.
-    taken = sorted((shelf, seq) for seq, shelves in events for shelf in shelves)
+    taken = sorted((shelf, seq) for seq, on in events for shelf in on.all)
     connection.executemany(_PUT_SHELF, taken)
 
 
-def take_shelves(connection: sqlite3.Connection, seq: int, shelves: Sequence[int]) -> None:
+def take_shelves(connection: sqlite3.Connection, seq: int, on: OnShelves) -> None:
     """Take an event off its shelves."""
-    connection.executemany(_TAKE_SHELF, [(shelf, seq) for shelf in shelves])
+    connection.executemany(_TAKE_SHELF, [(shelf, seq) for shelf in on.all])
 
 
 def _words(text: str, shelves: Sequence[int]) -> str:

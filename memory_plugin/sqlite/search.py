@@ -18,7 +18,7 @@ from memory_plugin.sqlite.rows import EVENT_TYPE_NUMBERS, micros
 from memory_plugin.sqlite.shelving import Shelves
 from memory_plugin.sqlite.view import View
 from memory_plugin.types import Scope
-from memory_plugin.visibility import shelves_for
+from memory_plugin.visibility import agent_shelf, is_person, shelves_for
 
 # An agent's own words are no facts about others, and a clock says nothing.
 _USUAL_TYPES = tuple(name for name in EVENT_TYPE_NUMBERS if name not in {"self_speech", "tick"})
@@ -46,7 +46,8 @@ def search(
     query: Query,
 ) -> Candidates:
     """The columns of everything visible in `scope`; see `SearchStore.search`."""
-    numbers = visible_shelves(connection, scope)
+    names = shelves_for(scope, _followed(connection, scope))
+    numbers = words.known_shelves(connection, names)
     if not numbers:
         return _nothing(query.terms)
     view = View(shelves.columns(connection, numbers))
@@ -56,8 +57,19 @@ def search(
         **{name: block[name] for name in block if name != "event_type"},
         eligible=eligible,
         meaning=view.meaning(_vector(connection, query), block, eligible),
-        terms=_matches(connection, view, query.terms, numbers),
+        terms=_matches(connection, view, query.terms, _worded(connection, scope, names)),
     )
+
+
+def _worded(connection: sqlite3.Connection, scope: Scope, names: Sequence[str]) -> list[int]:
+    """The shelves to look words up on, which hold at least what is in view.
+
+    A person's lines have no words of their own; the agent's hold them, and what is not in view
+    is dropped before anything is counted.
+    """
+    if any(is_person(name) for name in names):
+        names = [agent_shelf(scope.agent_id)]
+    return words.known_shelves(connection, names)
 
 
 def _vector(connection: sqlite3.Connection, query: Query) -> Vectors | None:

@@ -63,7 +63,7 @@ create table event (
     requires_response integer not null,
     words integer not null,         -- number of words of the content
     flags integer not null,         -- 1: a question, 2: holds a time expression
-    shelves text not null,          -- numbers, parted by spaces
+    shelves text not null,          -- numbers, parted by spaces; "+": without its words
     addressing text,
     reply_to text,
     content text not null,
