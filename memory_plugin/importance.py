@@ -23,7 +23,7 @@ FILLER: Final = frozenset(
     great good awesome amazing lovely sweet neat wonderful glad true same agreed indeed totally
     absolutely definitely really very pretty like just got get know think see say said thing things
     lot stuff way one also still even much many man dude guys everyone important urgent attention
-    remember critical always never""".split()
+    remember critical always never""".split()  # noqa: SIM905 - one block reads better
 )
 _LAUGHTER = re.compile(r"(?:ha|he|hi|ho|lo|ja|xa|ah|eh)+[a-z]?|[jkxd]+|w+|f+|5{3,}")
 # A capital inside a sentence, after a word in lower case or a comma: a name. A word all in capitals
