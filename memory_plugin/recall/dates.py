@@ -103,7 +103,8 @@ def _season(text: str, match: re.Match[str], now: datetime) -> Iterator[Moment]:
 
 def _whole_year(_: str, match: re.Match[str], now: datetime) -> Iterator[Moment]:
     year = int(match["year"])
-    yield from plain(match, _third(match["third"], months(year, 1, now, count=12)))
+    years = max(1, int(match["until"] or year) - year + 1)
+    yield from plain(match, _third(match["third"], months(year, 1, now, count=12 * years)))
 
 
 def _number_of(name: str) -> int:
@@ -122,7 +123,7 @@ def _third(word: str | None, whole: Reading) -> Reading:
 DATES: tuple[tuple[re.Pattern[str], Maker], ...] = tuple(
     (re.compile(pattern), maker)
     for pattern, maker in (
-        (r"\b(?P<y>\d{4})[-/](?P<m>\d{1,2})(?:[-/](?P<d>\d{1,2}))?\b(?![-/]\d)", _iso),
+        (r"\b(?P<y>(?:19|20)\d\d)[-/](?P<m>\d{1,2})(?:[-/](?P<d>\d{1,2}))?\b(?![-/]\d)", _iso),
         (
             r"\b(?P<a>\d{1,2})(?:/(?=\d{1,2}/)|(?P<dot>\.)(?=\d{1,2}\.))(?P<b>\d{1,2})[/.]"
             r"(?P<y>(?:19|20)\d\d)\b",
@@ -135,6 +136,10 @@ DATES: tuple[tuple[re.Pattern[str], Maker], ...] = tuple(
             rf"\b{_THIRD}(?:the\s+)?(?P<season>{'|'.join(_SEASONS)})\b(?:,?\s+(?:of\s+)?{YEAR})?",
             _season,
         ),
-        (rf"(?<![\d$\u20ac\u00a3#.,:/-])\b{_THIRD}{YEAR}(?![-/:.,]?\d|\s*(?:%|\$))", _whole_year),
+        (
+            rf"(?<![\d$\u20ac\u00a3#.,:/-])\b{_THIRD}{YEAR}"
+            r"(?:\s*[-\u2013]\s*(?P<until>(?:19|20)\d\d)\b)?(?![-/:.,]?\d|\s*[%$])",
+            _whole_year,
+        ),
     )
 )

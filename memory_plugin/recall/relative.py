@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-from memory_plugin.recall.moment import PART, Maker, Moment, days, months, part_of, plain
+from memory_plugin.recall.moment import PART, Maker, Moment, Reading, days, months, part_of, plain
 
 _WEEKDAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
 _NUMBERS = {
@@ -25,6 +25,23 @@ _COUNT = (
     + "|".join(word for word in _NUMBERS if " " not in word)
     + r")\s+"
 )
+
+# "Two weeks before", at the end of what stands in front of another expression.
+OFFSET = re.compile(
+    rf"\b(?:{_COUNT}|the\s+|last\s+)(?P<unit>day|week|weekend|month|year)s?\s+"
+    r"(?P<side>before|prior\s+to|after|following)\s+(?:the\s+)?$"
+)
+
+
+def offset(match: re.Match[str], reading: Reading) -> Reading:
+    """So many units before or after another time, half a unit more, for people round."""
+    unit = timedelta(days=_UNIT_DAYS[match["unit"]])
+    amount = _amount(match["count"])
+    near, far = max(0.0, amount - 1) * unit, (amount + 0.5) * unit
+    since, until = reading
+    if match["side"] in {"after", "following"}:
+        return until + near, until + far
+    return since - far, since - near
 
 
 def _day_word(_: str, match: re.Match[str], now: datetime) -> Iterator[Moment]:

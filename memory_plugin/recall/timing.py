@@ -14,8 +14,13 @@ from datetime import datetime
 
 from memory_plugin.recall.dates import DATES
 from memory_plugin.recall.moment import Moment, Reading
-from memory_plugin.recall.relative import RELATIVES
+from memory_plugin.recall.relative import OFFSET, RELATIVES, offset
 
+# Times are named near the beginning of a query; what is longer than this is no question.
+_LOOKED_AT = 1_000
+MOST_SPANS = 8
+# How far before an expression the words stand that belong to it.
+_NEAR = 60
 # No expression is without one of these; most queries end here.
 _HINT = re.compile(
     r"\d|day|night|week|month|year|ago|back|earlier|this|past|last|spring|summer|autumn|fall|winter|"
@@ -48,7 +53,7 @@ def find_spans(text: str, now: datetime) -> tuple[Span, ...]:
 
     One span for each expression, in the order of the text; a range is one expression.
     """
-    lower = text.lower()
+    lower = text[:_LOOKED_AT].lower()
     if not _HINT.search(lower):
         return ()
     found = _moments(lower, now)
@@ -59,9 +64,21 @@ def find_spans(text: str, now: datetime) -> tuple[Span, ...]:
             spans.append(_range(first, rest[0]))
             found = rest[1:]
         else:
-            spans.append(tuple(_bounded(lower[: first.start], first.readings)))
+            # "Last weekend" in "last weekend before April 10" is no time of its own.
+            if not (rest and _leads_to(lower, first, rest[0])):
+                with suppress(OverflowError):
+                    spans.append(tuple(_bounded(_before(lower, first), first.readings)))
             found = rest
-    return tuple(span for span in spans if span)
+    return tuple(span for span in spans if span)[:MOST_SPANS]
+
+
+def _before(text: str, moment: Moment) -> str:
+    return text[max(0, moment.start - _NEAR) : moment.start]
+
+
+def _leads_to(text: str, first: Moment, second: Moment) -> bool:
+    match = OFFSET.search(_before(text, second))
+    return match is not None and second.start - len(match.group()) <= first.end
 
 
 def _moments(text: str, now: datetime) -> list[Moment]:
@@ -86,7 +103,7 @@ def _is_range(text: str, first: Moment, second: Moment) -> bool:
     between = text[first.end : second.start]
     if not _JOIN.fullmatch(between):
         return False
-    return bool(_DASH.fullmatch(between) or _OPENS.search(text[: first.start]))
+    return bool(_DASH.fullmatch(between) or _OPENS.search(_before(text, first)))
 
 
 def _range(first: Moment, second: Moment) -> Span:
@@ -108,9 +125,13 @@ def _starts(first: Moment, end: Reading) -> Sequence[Reading]:
 
 
 def _bounded(before: str, readings: Iterable[Reading]) -> Iterator[Window]:
-    """The readings as windows, open on the side that the word in front of them opens."""
+    """The readings as windows, moved or open as the words in front of them say."""
+    moved = OFFSET.search(before)
     for since, until in readings:
-        if _SINCE.search(before):
+        if moved is not None:
+            begin, end = offset(moved, (since, until))
+            yield Window(since=begin, until=end)
+        elif _SINCE.search(before):
             yield Window(since=since, until=None)
         elif _AFTER.search(before):
             yield Window(since=until, until=None)
