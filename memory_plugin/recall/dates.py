@@ -125,8 +125,8 @@ DATES: tuple[tuple[re.Pattern[str], Maker], ...] = tuple(
     for pattern, maker in (
         (r"\b(?P<y>(?:19|20)\d\d)[-/](?P<m>\d{1,2})(?:[-/](?P<d>\d{1,2}))?\b(?![-/]\d)", _iso),
         (
-            r"\b(?P<a>\d{1,2})(?:/(?=\d{1,2}/)|(?P<dot>\.)(?=\d{1,2}\.))(?P<b>\d{1,2})[/.]"
-            r"(?P<y>(?:19|20)\d\d)\b",
+            r"(?<![\d.])(?P<a>\d{1,2})(?:/(?=\d{1,2}/)|(?P<dot>\.)(?=\d{1,2}\.))(?P<b>\d{1,2})[/.]"
+            r"(?P<y>(?:19|20)\d\d)\b(?!\.\d)",
             _numeric,
         ),
         (rf"\b{_DAY}{_LAST}\s+(?:of\s+)?{_MONTH}(?:,?\s+{YEAR})?", _month_day),

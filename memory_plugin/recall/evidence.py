@@ -85,7 +85,7 @@ def look(
         inside=within,
         named=named(candidates, lexicon, rows),
         some=within | (whole + asked_words > 0) | (candidates.meaning[rows] >= NEAR),
-        coverage=min(1.0, best / max(float(lexicon.worth.sum()), _LITTLE)),
+        coverage=min(1.0, best / max(lexicon.whole, _LITTLE)),
     )
 
 

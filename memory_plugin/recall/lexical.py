@@ -35,13 +35,14 @@ class Lexicon:
     """Which terms of a query the rows of a memory hold, and what a match of each is worth.
 
     `signs` has one number a row, in which bit i stands for term i, and one 0 more at the end, for
-    row -1. `worth` is the inverse document frequency of each term, never negative; `mean_words`
-    how many words a row has on average, at least 1. Of more than `MOST_TERMS` terms the rarest
-    are taken.
+    row -1. `worth` is the inverse document frequency of each term, never negative; `whole` what
+    all of them would be worth as whole words. `mean_words` is how many words a row has on
+    average, at least 1. Of more than `MOST_TERMS` terms the rarest are taken.
     """
 
     signs: Signs
     worth: Floats
+    whole: float
     mean_words: np.float32
 
     def value(self, signs: Signs) -> Floats:
@@ -69,11 +70,15 @@ def read_terms(candidates: Candidates, mean_words: float) -> Lexicon:
     count = len(candidates) + IMAGINED
     found = np.array([len(term.rows) for term in terms], np.float64)
     worth = np.log1p((count - found + 0.5) / (found + 0.5))
+    whole = float(worth.sum())
     worth[[term.inside for term in terms]] *= INSIDE
     width = next(width for most, width in _WIDTHS if len(terms) <= most)
     signs: Signs = np.zeros(len(candidates) + 1, width)
     for number, term in enumerate(terms):
         signs[term.rows] |= width(1 << number)
     return Lexicon(
-        signs=signs, worth=worth.astype(np.float32), mean_words=np.float32(max(1.0, mean_words))
+        signs=signs,
+        worth=worth.astype(np.float32),
+        whole=whole,
+        mean_words=np.float32(max(1.0, mean_words)),
     )

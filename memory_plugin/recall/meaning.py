@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,7 @@ Rows = NDArray[np.int64]
 
 # Cosines that differ by less than this tell nothing apart.
 _SAME = 1e-4
+_MANY = 100_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,20 +44,21 @@ class Meaning:
 
 def measure_meaning(candidates: Candidates, eligible: Rows | slice) -> Meaning:
     """Mean, spread and best over the eligible rows."""
-    cosines = candidates.meaning[eligible]
-    mean = float(cosines.mean()) if len(cosines) else math.nan
+    cosines: NDArray[np.floating[Any]] = candidates.meaning[eligible]
+    # In float64 the order of the rows makes no difference that could be seen; of very many rows
+    # the copy would cost more than all the rest.
+    wide = cosines.astype(np.float64) if len(cosines) <= _MANY else cosines
+    mean = float(wide.mean()) if len(wide) else math.nan
     if math.isnan(mean):
-        cosines = cosines[~np.isnan(cosines)]
-        if not len(cosines):
+        wide = wide[~np.isnan(wide)]
+        if not len(wide):
             none = np.float32(0)
             return Meaning(cosines=candidates.meaning, mean=none, spread=none, best=None)
-        mean = float(cosines.mean())
-    # One pass, without a copy of the column; cosines are small enough for it.
-    variance = float(np.dot(cosines, cosines)) / len(cosines) - mean * mean
-    spread = math.sqrt(max(0.0, variance))
+        mean = float(wide.mean())
+    spread = math.sqrt(max(0.0, float(np.dot(wide, wide)) / len(wide) - mean * mean))
     return Meaning(
         cosines=candidates.meaning,
         mean=np.float32(mean),
         spread=np.float32(spread if spread > _SAME else 0),
-        best=float(cosines.max()),
+        best=float(wide.max()),
     )

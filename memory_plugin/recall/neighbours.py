@@ -63,11 +63,10 @@ def turn_before(candidates: Candidates, rows: Rows) -> Rows:
 def session_worth(session: NDArray[np.int64], strength: Floats) -> Floats:
     """For each row the mean strength of the best rows of its session, missing ones counted as 0.
 
-    Only the `STRONG` strongest rows of all count, and none below 0.
+    Only the `STRONG` strongest rows of all count (and their equals), and none below 0.
     """
-    strong = np.flatnonzero(strength > 0)
-    if len(strong) > STRONG:
-        strong = strong[np.argsort(-strength[strong], kind="stable")[:STRONG]]
+    least = np.partition(strength, -STRONG)[-STRONG] if len(strength) > STRONG else 0
+    strong = np.flatnonzero((strength > 0) & (strength >= least))
     worth = np.zeros(len(session), np.float32)
     if not len(strong):
         return worth

@@ -48,7 +48,7 @@ def rank_person(candidates: Candidates, *, now: datetime, limit: int) -> list[Ra
     # By seq, so that everything that follows is the same for any order of the candidates.
     rows = rows[np.argsort(candidates.seq[rows])]
     parts = _parts(candidates, rows, now)
-    alone = np.stack(list(parts.values())).sum(axis=0)
+    alone = np.stack(list(parts.values())).sum(axis=0, dtype=np.float64)
     parts["session"] = REPEATED * _repeats(candidates.session[rows], alone)
     order = np.argsort(-(alone + parts["session"]), kind="stable")[:limit]
     return [_ranked(int(candidates.seq[rows[at]]), parts, int(at)) for at in order]

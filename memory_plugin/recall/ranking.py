@@ -48,13 +48,13 @@ def rank(candidates: Candidates, query: Query, *, now: datetime, limit: int) -> 
     every = count == len(candidates)
     eligible = slice(0, count) if every else np.flatnonzero(candidates.eligible)
     meaning = measure_meaning(candidates, eligible)
-    lexicon = read_terms(candidates, float(candidates.words[eligible].mean()))
+    lexicon = read_terms(candidates, float(candidates.words[eligible].mean(dtype=np.float64)))
     rows = likeliest(
         candidates, query, lexicon, meaning, eligible=eligible, size=max(POOL, 4 * limit), now=now
     )
     seen = look(candidates, query, lexicon, meaning, rows)
     parts = _parts(candidates, query, seen, rows, now)
-    total: Floats = np.stack(list(parts.values())).sum(axis=0)
+    total = np.stack(list(parts.values())).sum(axis=0, dtype=np.float64)
     seq = candidates.seq[rows]
     order = np.lexsort((seq, -total))
     if not query.asks_latest:
