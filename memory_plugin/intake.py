@@ -17,7 +17,7 @@ from memory_plugin.errands import Errands
 from memory_plugin.errors import ClosedError, StoreError, ValidationError
 from memory_plugin.hookspecs import Drop
 from memory_plugin.parts import Added, EventStore
-from memory_plugin.types import PerceptionEvent, checked_importance
+from memory_plugin.types import PerceptionEvent, checked_importance, with_importance
 
 log = logging.getLogger(__name__)
 
@@ -92,7 +92,7 @@ class Intake:
     async def _scored(self, event: PerceptionEvent) -> PerceptionEvent:
         """The event with the importance that the first plain scorer gives it."""
         score = await self._asked(self._quick, event)
-        return event if score is None else replace(event, importance=score)
+        return event if score is None else with_importance(event, score)
 
     async def _asked(self, scorers: Sequence[HookImpl], event: PerceptionEvent) -> int | None:
         for impl in scorers:

@@ -9,6 +9,7 @@ looks only at those it is given.
 from __future__ import annotations
 
 from collections.abc import Collection
+from functools import lru_cache
 
 from memory_plugin.types import PerceptionEvent, Place, Scope
 
@@ -43,14 +44,19 @@ def shelves_of(event: PerceptionEvent) -> tuple[str, ...]:
 
     Only those that `shelves_for` may ask for: each costs room in every index.
     """
-    agent, place = event.agent_id, event.place
+    return _shelves(event.agent_id, event.place, event.source.entity_id)
+
+
+# The same people speak at the same places again and again.
+@lru_cache(4096)
+def _shelves(agent: str, place: Place, entity_id: str) -> tuple[str, ...]:
     if place.visibility == "public":
         here = (
             _place(agent, place)
             if place.space is None
             else _space(agent, place.platform, place.space)
         )
-        return _agent(agent), here, _person(agent, event.source.entity_id)
+        return _agent(agent), here, _person(agent, entity_id)
     if place.visibility == "direct" and len(place.participants) == 1:
         return _agent(agent), _with(agent, place.participants[0])
     return _agent(agent), _place(agent, place)

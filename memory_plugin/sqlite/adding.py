@@ -23,7 +23,7 @@ from memory_plugin.sqlite.rows import (
 )
 from memory_plugin.text import count_words
 from memory_plugin.types import PerceptionEvent
-from memory_plugin.visibility import is_person, shelves_of
+from memory_plugin.visibility import shelves_of
 
 _INSERT = """
     insert into event (
@@ -121,10 +121,7 @@ def _insert(writing: Writing, agent: int, new: Prepared) -> tuple[int, OnShelves
     event, connection = new.event, writing.connection
     spot, place = writing.place(event.place)
     author, entity = writing.source(event.source)
-    on = OnShelves(
-        worded=tuple(writing.shelf(name) for name in new.shelves if not is_person(name)),
-        wordless=tuple(writing.shelf(name) for name in new.shelves if is_person(name)),
-    )
+    on = writing.shelves(new.shelves)
     values = (
         writing.revision(),
         event.id,

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import sqlite3
 
+from memory_plugin.sqlite.indexes import OnShelves
 from memory_plugin.types import Place, Source
+from memory_plugin.visibility import is_person
 
 MOST_REMEMBERED = 50_000
 _BEGIN = "select revision, purges from meta"
@@ -68,6 +70,8 @@ class Writing:
         self._purges = -1
         self._numbers: dict[tuple[object, ...], int] = {}
         self._places: dict[Place, tuple[int, int]] = {}
+        self._sources: dict[Source, tuple[int, int]] = {}
+        self._shelves: dict[tuple[str, ...], OnShelves] = {}
 
     def begin(self) -> None:
         """A write transaction has begun."""
@@ -81,6 +85,8 @@ class Writing:
         """Something was rolled back: remembered numbers may not be in the file."""
         self._numbers.clear()
         self._places.clear()
+        self._sources.clear()
+        self._shelves.clear()
         self._touched = False
 
     def revision(self) -> int:
@@ -105,11 +111,25 @@ class Writing:
 
     def source(self, source: Source) -> tuple[int, int]:
         """The numbers of an entity id, and of that id with this name."""
-        author = self._number("author", (source.entity_id,))
-        return author, self._number("entity", (author, source.entity_name))
+        known = self._sources.get(source)
+        if known is None:
+            author = self._number("author", (source.entity_id,))
+            known = author, self._number("entity", (author, source.entity_name))
+            self._sources[source] = known
+        return known
 
-    def shelf(self, name: str) -> int:
-        """The number of a shelf."""
+    def shelves(self, names: tuple[str, ...]) -> OnShelves:
+        """The numbers of shelves."""
+        known = self._shelves.get(names)
+        if known is None:
+            known = OnShelves(
+                worded=tuple(self._shelf(name) for name in names if not is_person(name)),
+                wordless=tuple(self._shelf(name) for name in names if is_person(name)),
+            )
+            self._shelves[names] = known
+        return known
+
+    def _shelf(self, name: str) -> int:
         return self._number("shelf", (name,))
 
     def _number(self, table: str, key: tuple[object, ...], more: tuple[object, ...] = ()) -> int:
