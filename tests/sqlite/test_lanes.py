@@ -42,7 +42,7 @@ def failing(fault):
 async def test_one_that_fails_neither_hurts_nor_is_hurt(store):
     def names_and_fails(on):
         on.place(INN)
-        on.shelf(shelves_of(an_event())[0])
+        on.shelves(shelves_of(an_event()))
         failing(RuntimeError("mine"))(on)
 
     answers = await asyncio.gather(
