@@ -14,7 +14,7 @@ from memory_plugin.parts import Candidates
 from memory_plugin.recall.asking import Query
 from memory_plugin.recall.lexical import Lexicon
 from memory_plugin.recall.meaning import Meaning
-from memory_plugin.recall.neighbours import lines_before, session_worth, turn_before
+from memory_plugin.recall.neighbours import line_after, lines_before, session_worth, turn_before
 from memory_plugin.recall.timing import Span
 
 Floats = NDArray[np.floating[Any]]
@@ -24,6 +24,7 @@ Marks = NDArray[np.bool_]
 DAY_S: Final = 86_400.0
 # A word of the query that stands only in the lines before counts for so much.
 NEARBY = np.float32(0.4)
+AFTER = np.float32(0.25)
 # One full match of words is worth so many spreads of meaning.
 WORDS_PER_MEANING = np.float32(3.0)
 # Below this, the nearness of two texts is that of any two.
@@ -58,16 +59,23 @@ class Evidence:
 
 
 def look(
-    candidates: Candidates, query: Query, lexicon: Lexicon, meaning: Meaning, rows: Rows
+    candidates: Candidates,
+    query: Query,
+    lexicon: Lexicon,
+    meaning: Meaning,
+    *,
+    eligible: Rows | slice,
+    rows: Rows,
 ) -> Evidence:
-    """Gather the evidence for a pool of eligible rows; there is at least one."""
+    """Gather the evidence for `rows`, some of the eligible, ascending; there is at least one."""
     before = turn_before(candidates, rows)
     before[~candidates.question[before]] = -1
     own = lexicon.signs[rows]
     around = np.bitwise_or.reduce(lexicon.signs[lines_before(candidates, rows)], axis=0) & ~own
     norm = lexicon.norm(candidates.words[rows])
     words = lexicon.value(own) * norm
-    context = NEARBY * lexicon.value(around) * norm
+    after = lexicon.signs[line_after(candidates, rows, eligible)] & ~own & ~around
+    context = (NEARBY * lexicon.value(around) + AFTER * lexicon.value(after)) * norm
     whole = words + context
     best = max(float(whole.max()), _LITTLE)
     scale = np.float32(1 / best)

@@ -35,26 +35,24 @@ class Lexicon:
     """Which terms of a query the rows of a memory hold, and what a match of each is worth.
 
     `signs` has one number a row, in which bit i stands for term i, and one 0 more at the end, for
-    row -1. `worth` is the inverse document frequency of each term, never negative; `whole` what
-    all of them would be worth as whole words. `mean_words` is how many words a row has on
+    row -1. `tables` say what all combinations of eight terms are worth together, so that a row
+    costs one look; a term is worth its inverse document frequency, never negative. `whole` is
+    what all of them would be worth as whole words, `mean_words` how many words a row has on
     average, at least 1. Of more than `MOST_TERMS` terms the rarest are taken.
     """
 
     signs: Signs
-    worth: Floats
+    tables: tuple[Floats, ...]
     whole: float
     mean_words: np.float32
 
     def value(self, signs: Signs) -> Floats:
         """What the terms in the signs of rows are worth together."""
+        if len(self.tables) == 1:
+            return self.tables[0][signs]
         total = np.zeros(len(signs), np.float32)
-        for first in range(0, len(self.worth), 8):
-            # All combinations of eight terms, so that a row costs one look.
-            table = np.zeros(1, np.float32)
-            for one in self.worth[first : first + 8]:
-                table = np.concatenate((table, table + one))
-            part = signs >> signs.dtype.type(first) if first else signs
-            total += table[part & signs.dtype.type(len(table) - 1)]
+        for number, table in enumerate(self.tables):
+            total += table[signs >> signs.dtype.type(8 * number) & signs.dtype.type(0xFF)]
         return total
 
     def norm(self, words: Floats) -> Floats:
@@ -78,7 +76,16 @@ def read_terms(candidates: Candidates, mean_words: float) -> Lexicon:
         signs[term.rows] |= width(1 << number)
     return Lexicon(
         signs=signs,
-        worth=worth.astype(np.float32),
+        tables=tuple(_combined(worth[first : first + 8]) for first in range(0, len(terms), 8))
+        or (np.zeros(1, np.float32),),
         whole=whole,
         mean_words=np.float32(max(1.0, mean_words)),
     )
+
+
+def _combined(worth: NDArray[np.float64]) -> Floats:
+    """The sums of all combinations of up to eight values, by the bits of their position."""
+    table = np.zeros(1)
+    for one in worth:
+        table = np.concatenate((table, table + one))
+    return table.astype(np.float32)

@@ -39,6 +39,22 @@ def lines_before(candidates: Candidates, rows: Rows) -> Rows:
     return before
 
 
+def line_after(candidates: Candidates, rows: Rows, eligible: Rows | slice) -> Rows:
+    """The next eligible line right after each row in its session, -1 where there is none.
+
+    `rows` ascend.
+    """
+    wanted = np.zeros(len(candidates) + 1, np.bool_)
+    wanted[rows] = True
+    before = candidates.previous[eligible]
+    found = np.flatnonzero(wanted[before])
+    later = found if isinstance(eligible, slice) else eligible[found]
+    after = np.full(len(rows), -1, np.int64)
+    after[np.searchsorted(rows, before[found])] = later
+    after[candidates.session[after] != candidates.session[rows]] = -1
+    return after
+
+
 def turn_before(candidates: Candidates, rows: Rows) -> Rows:
     """The last line before each row that is another's, -1 for none in the same session.
 
@@ -65,16 +81,19 @@ def session_worth(session: NDArray[np.int64], strength: Floats) -> Floats:
 
     Only the `STRONG` strongest rows of all count (and their equals), and none below 0.
     """
+    worth = np.zeros(len(session), np.float32)
     least = np.partition(strength, -STRONG)[-STRONG] if len(strength) > STRONG else 0
     strong = np.flatnonzero((strength > 0) & (strength >= least))
-    worth = np.zeros(len(session), np.float32)
     if not len(strong):
         return worth
     order = strong[np.lexsort((-strength[strong], session[strong]))]
-    names, starts, counts = np.unique(session[order], return_index=True, return_counts=True)
-    total = np.zeros(len(order) + 1)
-    np.cumsum(strength[order], out=total[1:])
-    best = total[starts + np.minimum(counts, SESSION_BEST)] - total[starts]
-    at = np.minimum(np.searchsorted(names, session), len(names) - 1)
-    worth[:] = np.where(names[at] == session, best[at] / SESSION_BEST, 0)
+    names = session[order]
+    starts = np.flatnonzero(np.concatenate(([True], names[1:] != names[:-1])))
+    total = np.concatenate(([0.0], np.cumsum(strength[order], dtype=np.float64)))
+    ends = np.minimum(starts + SESSION_BEST, np.append(starts[1:], len(names)))
+    best = ((total[ends] - total[starts]) / SESSION_BEST).astype(np.float32)
+    at = np.searchsorted(names[starts], session)
+    at[at == len(starts)] = 0
+    known = names[starts[at]] == session
+    worth[known] = best[at[known]]
     return worth

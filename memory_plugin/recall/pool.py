@@ -28,7 +28,7 @@ def likeliest(
     size: int,
     now: datetime,
 ) -> Rows:
-    """The `size` eligible rows that are the likeliest by what is quick to know of them."""
+    """The `size` eligible rows that are the likeliest by what is quick to know, ascending."""
     seq = candidates.seq[eligible]
     chosen = np.arange(len(seq))
     if len(seq) > size:
@@ -41,7 +41,7 @@ def likeliest(
         part *= weights.LENGTH
         strength += part
         _add_time(strength, candidates, query, eligible, now)
-        chosen = top(strength, seq, size)
+        chosen = np.sort(top(strength, seq, size))
     return chosen if isinstance(eligible, slice) else eligible[chosen]
 
 

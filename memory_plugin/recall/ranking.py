@@ -52,15 +52,20 @@ def rank(candidates: Candidates, query: Query, *, now: datetime, limit: int) -> 
     rows = likeliest(
         candidates, query, lexicon, meaning, eligible=eligible, size=max(POOL, 4 * limit), now=now
     )
-    seen = look(candidates, query, lexicon, meaning, rows)
+    seen = look(candidates, query, lexicon, meaning, eligible=eligible, rows=rows)
     parts = _parts(candidates, query, seen, rows, now)
-    total = np.stack(list(parts.values())).sum(axis=0, dtype=np.float64)
+    addends = np.stack(list(parts.values()))
+    total = addends.sum(axis=0, dtype=np.float64)
     seq = candidates.seq[rows]
     order = np.lexsort((seq, -total))
     if not query.asks_latest:
         order = order[seen.some[order]]
+    best = order[:limit]
     base = _base(total, seen, meaning)
-    return [_ranked(int(seq[at]), parts, int(at), base) for at in order[:limit]]
+    return [
+        _ranked(one, dict(zip(parts, own, strict=True)), base)
+        for one, own in zip(seq[best].tolist(), addends[:, best].T.tolist(), strict=True)
+    ]
 
 
 def _parts(
@@ -100,10 +105,9 @@ def _base(total: Floats, seen: Evidence, meaning: Meaning) -> float:
     return weights.ANSWERED + weights.COVERED * seen.coverage + known - competition
 
 
-def _ranked(seq: int, parts: Mapping[str, Floats], at: int, base: float) -> Ranked:
-    own = {name: value for name, column in parts.items() if (value := float(column[at]))}
-    own["base"] = base
-    return Ranked(seq=seq, score=logistic(math.fsum(own.values())), parts=own)
+def _ranked(seq: int, parts: Mapping[str, float], base: float) -> Ranked:
+    said = {name: value for name, value in parts.items() if value} | {"base": base}
+    return Ranked(seq=seq, score=logistic(math.fsum(said.values())), parts=said)
 
 
 def logistic(logit: float) -> float:
