@@ -21,6 +21,7 @@ class Site:
         self.files = {}
         self.asked = []  # (path, range) of each request
         self.status = None  # answer everything with this
+        self.refusals = []  # answer the next requests with these
         self.ranges = True
         self.cut_after = []  # for the next requests: hang up after so many bytes
         self.held = None  # an event to wait for after the first block
@@ -44,8 +45,9 @@ class Site:
         self.asked.append((request.path, begin))
         content = self.files.get(request.path.lstrip("/"))
         start = int(begin.removeprefix("bytes=").rstrip("-")) if begin and self.ranges else 0
-        if self.status or content is None:
-            request.send_error(self.status or 404)
+        status = self.refusals.pop(0) if self.refusals else self.status
+        if status or content is None:
+            request.send_error(status or 404)
             return
         if start and start >= len(content):
             request.send_error(416)
@@ -208,6 +210,16 @@ def test_a_refusal_names_the_address_and_is_repeated_only_if_it_may_pass(
         fetch_model(tmp_path, pin)
 
     assert len(site.asked) == asked
+
+
+def test_a_site_that_was_ill_for_a_moment_is_asked_again(site, tmp_path):
+    pin = site.pin(big=BIG)
+    site.refusals = [503, 429]
+
+    folder = fetch_model(tmp_path, pin)
+
+    assert (folder / "big").read_bytes() == BIG
+    assert len(site.asked) == 3
 
 
 def test_a_site_that_is_not_there_is_an_error(site, tmp_path):

@@ -5,11 +5,13 @@ import sys
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from memory_plugin.embedding import OnnxEmbedder, find_model, open_embedder
 from memory_plugin.embedding.building import build
 from memory_plugin.embedding.runtime import Runtime
-from memory_plugin.embedding.true_int8 import PROBES, compare, record_of
+from memory_plugin.embedding.true_int8 import PROBES, compare, fastest, record_of
 from memory_plugin.errors import EmbedderError
 
 CHAT = (
@@ -68,6 +70,24 @@ async def test_a_text_is_not_touched_by_its_neighbours_in_a_batch(model_cache):
 
     assert np.array_equal(together, alone)
     await embedder.close()
+
+
+@pytest.fixture(scope="module")
+def runtime(model_cache):
+    """The graph, loaded once for many examples."""
+    found = find_model(model_dir=None, cache_dir=model_cache)
+    return fastest(found, model_cache)[0]
+
+
+@given(st.lists(st.text(max_size=60), min_size=1, max_size=8), st.data())
+@settings(max_examples=25, deadline=None)
+def test_any_text_has_one_vector_whatever_the_batch(runtime, texts, data):
+    some = [CHAT[0], *texts, CHAT[1]]
+    place = data.draw(st.integers(0, len(some) - 1))
+
+    together = runtime.embed(some)[place]
+
+    assert np.array_equal(together, runtime.embed([some[place]])[0])
 
 
 @pytest.mark.parametrize("hurt", ["graph", "record", "vectors", "recipe"])
