@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Sequence
 
@@ -56,12 +57,14 @@ class Defaults:
         """By rules, from what the text is like and whom it is for."""
         return score_by_rules(event)
 
+    # Counting tokens and writing take milliseconds: too long for an event loop.
+
     @hookimpl
-    def truncate(
+    async def truncate(
         self, events: Sequence[PerceptionEvent], budget: Budget, count: Callable[[str], int]
     ) -> Truncated:
         """By importance, addressing and age."""
-        return ImportanceWeighted().truncate(events, budget, count)
+        return await asyncio.to_thread(ImportanceWeighted().truncate, events, budget, count)
 
     @hookimpl
     def activate(self, event: PerceptionEvent) -> list[Cue]:
@@ -71,8 +74,8 @@ class Defaults:
         return [Cue(entity_id=event.source.entity_id)]
 
     @hookimpl
-    def render_context(
+    async def render_context(
         self, material: Material, budget_tokens: int, count: Callable[[str], int]
     ) -> Context:
         """Five tiers in one budget."""
-        return compose(material, budget_tokens=budget_tokens, count=count)
+        return await asyncio.to_thread(compose, material, budget_tokens=budget_tokens, count=count)
