@@ -14,7 +14,7 @@ import numpy as np
 
 WORDS: Final = np.float32(5.5)
 # For each spread above the mean.
-MEANING: Final = np.float32(0.4)
+MEANING: Final = np.float32(0.5)
 # Of another's question that the event answers.
 ASKED_WORDS: Final = np.float32(2.15)
 ASKED_MEANING: Final = np.float32(0.33)
