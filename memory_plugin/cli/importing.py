@@ -92,6 +92,8 @@ async def import_(
         raise UsageError(f"no format {format_!r}; there are {', '.join(FORMATS)}")
     asked = partial(
         _options,
+        # Whoever names an agent means it, whatever agent events in the file were once of.
+        overrule_agent=agent is not None,
         platform=platform,
         space=space,
         channel=channel,

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from memory_plugin.errors import ImportFileError
+from memory_plugin.importers.detection import detect
 from memory_plugin.importers.discord_export import read_discord_export
 from memory_plugin.importers.discord_package import read_discord_package
 from memory_plugin.importers.json_records import read_json_records
@@ -21,35 +22,6 @@ FORMATS: dict[str, Reader] = {
     "jsonl": read_json_records,
     "log": read_plain_log,
 }
-_LOOKED_AT = 64 * 1024
-
-
-def detect(path: Path) -> str:
-    """The format of a file or folder by what is in it; raises `ImportFileError` if it is none."""
-    if path.is_dir():
-        return "discord-package"
-    try:
-        with path.open("rb") as stream:
-            head = stream.read(_LOOKED_AT)
-    except OSError as fault:
-        raise ImportFileError(f"cannot read {path}: {fault.strerror or fault}") from fault
-    text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
-    if not text:
-        raise ImportFileError(f"{path} is empty")
-    if head.startswith(b"PK\x03\x04"):
-        return "discord-package"
-    if text.startswith(b"{"):
-        first_line = text.split(b"\n", 1)[0]
-        export = b'"guild"' in text and b'"channel"' in text and not first_line.endswith(b"}")
-        return "discord-exporter" if export or b'"dateRange"' in text else "jsonl"
-    if text.startswith(b"[") and text[1:].lstrip()[:1] in (b"{", b"]"):
-        return "jsonl"
-    if b"\0" in head:
-        raise ImportFileError(
-            f"{path} is no chat log: expected a DiscordChatExporter JSON file, a Discord data "
-            "package, JSON lines or a text log"
-        )
-    return "log"
 
 
 def read(

@@ -5,43 +5,51 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import ijson
-
 from memory_plugin.errors import ImportFileError, ValidationError
+from memory_plugin.importers.json_stream import CutOffError, Window, elements, header_of
+from memory_plugin.importers.people import reaction_counts
 from memory_plugin.importers.rendering import render
-from memory_plugin.importers.values import File, Skipped, one_line, parse_time
+from memory_plugin.importers.text_files import open_text
+from memory_plugin.importers.values import File, Skipped, parse_time
 from memory_plugin.types import PerceptionEvent, Place, Source, Visibility
 
 _DIRECT = frozenset({"DirectTextChat", "DirectGroupTextChat"})
 # What the exporter writes for kinds it has no name for, and for those it has.
 _SPOKEN = frozenset({"Default", "Reply", "0", "19", "20", "23"})
-_KEPT = ("attachments", "embeds", "stickers", "reactions", "mentions", "poll", "interaction")
-_PARTS = (
-    ijson.JSONError,
-    UnicodeDecodeError,
-    OSError,
-)
+# The parts of what hangs on a message that are about the thing and name nobody.
+_KEPT = {
+    "attachments": ("id", "url", "fileName", "fileSizeBytes", "description"),
+    "embeds": ("title", "url", "description", "fields"),
+    "stickers": ("id", "name", "format"),
+}
 
 
 def read_discord_export(file: File) -> Iterator[PerceptionEvent | Skipped]:
     """The messages of one channel, in the order of the file; a bad one is skipped."""
     head = _head(file)
     place = _place(file, head)
-    number = 0
-    try:
-        with file.path.open("rb") as stream:
-            for message in ijson.items(stream, "messages.item", use_float=True):
-                number += 1
-                where = f"message {number}"
-                try:
-                    yield _event(message, place, file)
-                except (ValidationError, ValueError, KeyError, TypeError, AttributeError) as fault:
-                    yield Skipped(where=where, reason=_reason(fault))
-    except _PARTS as fault:
-        # A file that was cut off still gave everything before the cut.
-        yield Skipped(
-            where=f"after message {number}", reason=f"the file is damaged: {one_line(fault)}"
-        )
+    for number, message in _messages(file):
+        where = f"message {number}"
+        if isinstance(message, CutOffError):
+            # A file that was cut off still gave everything before the cut.
+            yield Skipped(
+                where=f"after message {number - 1}", reason=f"the file is damaged: {message}"
+            )
+        elif not isinstance(message, dict):
+            reason = str(message) if isinstance(message, ValueError) else "is not a JSON object"
+            yield Skipped(where=where, reason=reason)
+        else:
+            try:
+                yield _event(message, place, file)
+            except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as fault:
+                yield Skipped(where=where, reason=_reason(fault))
+
+
+def _messages(file: File) -> Iterator[tuple[int, Any]]:
+    with open_text(file.path) as stream:
+        window = Window(stream)
+        header_of(window, "messages")
+        yield from elements(window)
 
 
 def _reason(fault: Exception) -> str:
@@ -51,47 +59,33 @@ def _reason(fault: Exception) -> str:
 
 
 def _head(file: File) -> Mapping[str, Any]:
-    """Guild and channel, and for a direct channel everybody who wrote in it."""
-    found: dict[str, Any] = {}
+    """Guild and channel, as the file says before its messages."""
     try:
-        for key in ("guild", "channel"):
-            with file.path.open("rb") as stream:
-                found[key] = next(ijson.items(stream, key, use_float=True))
-        if _is_direct(found):
-            with file.path.open("rb") as stream:
-                found["people"] = _people(stream)
-    except StopIteration as fault:
-        raise ImportFileError(
-            f"{file.path} has no {key!r}: not a DiscordChatExporter file"
-        ) from fault
-    except _PARTS as fault:
-        if "channel" not in found:
-            raise ImportFileError(f"cannot read {file.path}: {one_line(fault)}") from fault
-    if not isinstance(found["channel"], dict) or not isinstance(found["guild"], dict):
-        raise ImportFileError(f"{file.path}: guild and channel must be objects")
+        with open_text(file.path) as stream:
+            found = header_of(Window(stream), "messages") or {}
+    except ImportFileError as fault:
+        raise ImportFileError(f"{file.path} is not a DiscordChatExporter file: {fault}") from fault
+    for key in ("guild", "channel"):
+        if not isinstance(found.get(key), dict):
+            raise ImportFileError(f"{file.path} has no {key!r}: not a DiscordChatExporter file")
     return found
 
 
-def _people(stream: Any) -> list[str]:
-    people: dict[str, None] = {}
-    try:
-        for author in ijson.items(stream, "messages.item.author.id"):
-            people[f"discord:user:{author}"] = None
-    except _PARTS:
-        # Whoever wrote before the damage is still a participant.
-        return list(people)
-    return list(people)
-
-
-def _is_direct(head: Mapping[str, Any]) -> bool:
-    return str(head["guild"].get("id")) == "0" or head["channel"].get("type") in _DIRECT
+def _people(file: File) -> tuple[str, ...]:
+    """Everybody who wrote."""
+    people: set[str] = set()
+    for _, message in _messages(file):
+        author = message.get("author") if isinstance(message, dict) else None
+        if isinstance(author, dict) and author.get("id"):
+            people.add(f"discord:user:{author['id']}")
+    return tuple(sorted(people))
 
 
 def _place(file: File, head: Mapping[str, Any]) -> Place:
     options, channel, guild = file.options, head["channel"], head["guild"]
-    direct = _is_direct(head)
+    direct = str(guild.get("id")) == "0" or channel.get("type") in _DIRECT
     visibility: Visibility = options.visibility or ("direct" if direct else "restricted")
-    people = tuple(head.get("people", ()))
+    people = _people(file) if visibility == "direct" else ()
     if visibility == "direct" and not people:
         visibility = "restricted"
     try:
@@ -101,7 +95,7 @@ def _place(file: File, head: Mapping[str, Any]) -> Place:
             channel=options.channel or str(channel["id"]),
             name=str(channel.get("name") or ""),
             visibility=visibility,
-            participants=people if visibility == "direct" else (),
+            participants=people,
         )
     except (KeyError, ValidationError) as fault:
         raise ImportFileError(f"{file.path}: the channel cannot be read: {fault}") from fault
@@ -110,19 +104,10 @@ def _place(file: File, head: Mapping[str, Any]) -> Place:
 def _event(message: Mapping[str, Any], place: Place, file: File) -> PerceptionEvent:
     author = message["author"]
     spoken = str(message.get("type", "Default")) in _SPOKEN
-    edited = message.get("timestampEdited")
     reference = message.get("reference") or {}
     replied = reference.get("messageId") if reference.get("type", "Default") != "Forward" else None
-    metadata: dict[str, Any] = {key: message[key] for key in _KEPT if message.get(key)}
-    metadata["type"] = str(message.get("type", "Default"))
-    metadata["username"] = str(author.get("name") or "")
-    if author.get("isBot"):
-        metadata["is_bot"] = True
-    if message.get("isPinned"):
-        metadata["is_pinned"] = True
-    if edited:
-        metadata["edited_at"] = parse_time(edited, file.options.zone).isoformat()
     text = render(message)
+    metadata = _metadata(message, file)
     if text != (message.get("content") or ""):
         metadata["raw_content"] = str(message.get("content") or "")
     return PerceptionEvent(
@@ -141,3 +126,32 @@ def _event(message: Mapping[str, Any], place: Place, file: File) -> PerceptionEv
         reply_to=f"discord:{replied}" if replied else None,
         metadata=metadata,
     )
+
+
+def _metadata(message: Mapping[str, Any], file: File) -> dict[str, Any]:
+    zone, author = file.options.zone, message["author"]
+    made: dict[str, Any] = {
+        "type": str(message.get("type", "Default")),
+        "username": str(author.get("name") or ""),
+    }
+    for key, parts in _KEPT.items():
+        hanging = [one for one in message.get(key) or () if isinstance(one, dict)]
+        if hanging:
+            made[key] = [{part: one[part] for part in parts if one.get(part)} for one in hanging]
+    if counts := reaction_counts(message.get("reactions")):
+        made["reactions"] = counts
+    if mentioned := message.get("mentions"):
+        made["mentions"] = len(mentioned)
+    if author.get("isBot"):
+        made["is_bot"] = True
+    if message.get("isPinned"):
+        made["is_pinned"] = True
+    if message.get("timestampEdited"):
+        made["edited_at"] = parse_time(message["timestampEdited"], zone).isoformat()
+    forwarded = message.get("forwardedMessage")
+    if isinstance(forwarded, dict):
+        # Whoever forwards did not say it, and the export does not tell who did.
+        made["forwarded"] = True
+        if forwarded.get("timestamp"):
+            made["original_timestamp"] = parse_time(forwarded["timestamp"], zone).isoformat()
+    return made

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-import ijson
-
 from memory_plugin.codec import event_from_json
-from memory_plugin.errors import ImportFileError, ValidationError
-from memory_plugin.importers.values import File, Numbering, Skipped, one_line, parse_time
-from memory_plugin.types import PerceptionEvent, Place, Source
+from memory_plugin.errors import ValidationError
+from memory_plugin.importers.json_stream import CutOffError, Window, elements, parsed
+from memory_plugin.importers.people import without_others
+from memory_plugin.importers.text_files import LONGEST_LINE_CHARS, lines_of, open_text
+from memory_plugin.importers.values import File, Numbering, Skipped, parse_time
+from memory_plugin.types import PerceptionEvent, Place, Source, checked_id
 
 _WHO = ("author", "user", "name", "speaker", "from", "sender", "nick", "username", "role")
 _WHO_ID = ("author_id", "user_id", "sender_id", "id", "name", "username", "nick")
@@ -23,128 +24,159 @@ _CHANNEL = ("channel", "room", "channel_name", "conversation", "thread")
 _ID = ("id", "message_id", "msg_id", "uuid")
 # Seconds since 1970 reach this in the year 5138; milliseconds passed it in 1973.
 _MILLISECONDS = 1e11
-LONGEST_LINE = 16 * 1024 * 1024
 
 
 def read_json_records(file: File) -> Iterator[PerceptionEvent | Skipped]:
     """One event for each record; a bad one is skipped."""
-    numbering = Numbering("jsonl")
+    direct = file.options.visibility == "direct"
+    reader = _Reader(file, _speakers(file) if direct else {})
     for where, record in _records(file):
-        if isinstance(record, Skipped):
-            yield record
-            continue
         try:
-            if "agent_id" in record and "source" in record and "place" in record:
-                yield event_from_json(record)
-            else:
-                yield _simple(record, file, numbering)
-        except (ValidationError, ValueError, OverflowError, OSError) as fault:
+            yield reader.event(record)
+        except CutOffError as fault:
+            yield Skipped(where=where, reason=f"the file is damaged: {fault}")
+        except (ValueError, OverflowError, OSError) as fault:
             yield Skipped(where=where, reason=str(fault))
 
 
-def _records(file: File) -> Iterator[tuple[str, Mapping[str, Any] | Skipped]]:
-    with file.path.open("rb") as stream:
-        first = stream.read(1024).lstrip(b"\xef\xbb\xbf \t\r\n")
-    if first.startswith(b"["):
-        yield from _listed(file)
-        return
-    with file.path.open("rb") as stream:
-        number = 0
-        while line := stream.readline(LONGEST_LINE):
-            number += 1
-            where = f"line {number}"
-            if len(line) == LONGEST_LINE and not line.endswith(b"\n"):
-                _pass_over_line(stream)
-                yield where, Skipped(where=where, reason=f"is longer than {LONGEST_LINE} bytes")
-                continue
-            text = line.removeprefix(b"\xef\xbb\xbf").strip()
-            if not text:
-                continue
+def _speakers(file: File) -> dict[str, set[str]]:
+    """Who speaks in each channel: the participants, if the channels are said to be direct."""
+    found: dict[str, set[str]] = {}
+    reader = _Reader(file, found)
+    for _, record in _records(file):
+        if isinstance(record, dict):
             try:
-                record = json.loads(text)
-            except (ValueError, RecursionError) as fault:
-                yield where, Skipped(where=where, reason=f"is not JSON: {fault}")
+                channel, person = reader.speaker(record)
+                found.setdefault(channel, set()).add(checked_id("author", person))
+            except ValueError:
                 continue
-            yield where, _as_record(where, record)
+    return found
 
 
-def _pass_over_line(stream: Any) -> None:
-    while (rest := stream.readline(LONGEST_LINE)) and not rest.endswith(b"\n"):
-        pass
+def _records(file: File) -> Iterator[tuple[str, Any]]:
+    """Where each value of the file stands, and the value, or what is wrong with it."""
+    with open_text(file.path) as stream:
+        window = Window(stream)
+        if window.peek() == "[":
+            for number, value in elements(window):
+                cut = isinstance(value, CutOffError)
+                yield f"after record {number - 1}" if cut else f"record {number}", value
+            return
+    with open_text(file.path) as stream:
+        for number, line in enumerate(lines_of(stream), 1):
+            where = f"line {number}"
+            if line is None:
+                yield where, ValueError(f"is longer than {LONGEST_LINE_CHARS} characters")
+            elif line.strip():
+                try:
+                    yield where, parsed(line)
+                except ValueError as fault:
+                    yield where, ValueError(f"is not JSON: {fault}")
 
 
-def _listed(file: File) -> Iterator[tuple[str, Mapping[str, Any] | Skipped]]:
-    number = 0
-    try:
-        with file.path.open("rb") as stream:
-            for record in ijson.items(stream, "item", use_float=True):
-                number += 1
-                where = f"record {number}"
-                yield where, _as_record(where, record)
-    except (ijson.JSONError, UnicodeDecodeError) as fault:
-        if not number:
-            raise ImportFileError(
-                f"cannot read {file.path} as a JSON list: {one_line(fault)}"
-            ) from fault
-        where = f"after record {number}"
-        yield where, Skipped(where=where, reason=f"the file is damaged: {one_line(fault)}")
+class _Reader:
+    """Records made events, for one file; `people` are the participants of direct channels."""
 
+    def __init__(self, file: File, people: Mapping[str, set[str]]) -> None:
+        self._file = file
+        self._people = people
+        self._numbering = Numbering("jsonl")
 
-def _as_record(where: str, record: Any) -> Mapping[str, Any] | Skipped:
-    if isinstance(record, dict):
-        return record
-    return Skipped(where=where, reason="is not a JSON object")
+    def event(self, record: object) -> PerceptionEvent:
+        """The event of one record; raises `ValueError` that says what it lacks."""
+        if isinstance(record, ValueError):
+            raise record
+        if not isinstance(record, dict):
+            raise ValidationError("record", record, "is not a JSON object")
+        if "agent_id" in record and "source" in record and "place" in record:
+            return self._whole(record)
+        return self._simple(record)
 
+    def _whole(self, record: Mapping[str, Any]) -> PerceptionEvent:
+        """A perception event in its own JSON form."""
+        event, options = event_from_json(record), self._file.options
+        changed: dict[str, Any] = {}
+        if event.external_id is None and not record.get("id"):
+            changed["external_id"] = self._numbering.id_of(
+                event.place.key, event.timestamp.isoformat(), event.source.entity_id, event.content
+            )
+        if options.overrule_agent and event.agent_id != options.agent_id:
+            # In two memories it is two events, yet still the same message.
+            changed |= {"agent_id": options.agent_id, "id": ""}
+            changed.setdefault("external_id", event.external_id or event.id)
+        return replace(event, **changed) if changed else event
 
-def _simple(record: Mapping[str, Any], file: File, numbering: Numbering) -> PerceptionEvent:
-    """A record of somebody saying something, with the usual names for its parts."""
-    used: set[str] = set()
+    def speaker(self, record: Mapping[str, Any]) -> tuple[str, str]:
+        """Channel and entity id of the speaker of a simple record; raises `ValueError`."""
+        taken = _Parts(record)
+        platform = self._file.options.platform or "jsonl"
+        who = taken.first(_WHO)
+        if who is None:
+            raise ValidationError("record", sorted(record), f"has no {_WHO[0]}")
+        _, person = _person(who, record)
+        return self._channel(taken), f"{platform}:user:{person}"
 
-    def first(names: tuple[str, ...]) -> Any:
-        for name in names:
-            if record.get(name) not in (None, ""):
-                used.add(name)
-                return record[name]
-        return None
+    def _channel(self, taken: _Parts) -> str:
+        return str(self._file.options.channel or taken.first(_CHANNEL) or self._file.path.stem)
 
-    who, text, time = first(_WHO), first(_TEXT), first(_TIME)
-    if who is None or not isinstance(text, str) or time is None:
-        missing = [
-            names[0]
-            for names, value in ((_WHO, who), (_TEXT, text), (_TIME, time))
-            if value is None or (names is _TEXT and not isinstance(value, str))
-        ]
-        raise ValidationError("record", sorted(record), f"has no {' and no '.join(missing)}")
-    name, person = _person(who, record)
-    options = file.options
-    platform = options.platform or "jsonl"
-    channel = str(options.channel or first(_CHANNEL) or file.path.stem)
-    said = _time(time, file)
-    own_id = first(_ID)
-    external = (
-        f"{platform}:{channel}:{own_id}"
-        if own_id is not None
-        else numbering.id_of(channel, said.isoformat(), person, text)
-    )
-    rest = {key: value for key, value in record.items() if key not in used}
-    return PerceptionEvent(
-        agent_id=options.agent_id,
-        place=Place(
+    def _simple(self, record: Mapping[str, Any]) -> PerceptionEvent:
+        """A record of somebody saying something, with the usual names for its parts."""
+        taken = _Parts(record)
+        who, text, time = taken.first(_WHO), taken.first(_TEXT), taken.first(_TIME)
+        if who is None or not isinstance(text, str) or time is None:
+            parts = {_WHO[0]: who, _TEXT[0]: text if isinstance(text, str) else None}
+            parts[_TIME[0]] = time
+            missing = " and no ".join(name for name, value in parts.items() if value is None)
+            raise ValidationError("record", sorted(record), f"has no {missing}")
+        name, person = _person(who, record)
+        options = self._file.options
+        platform, channel = options.platform or "jsonl", self._channel(taken)
+        said, own_id = _time(time, self._file), taken.first(_ID)
+        return PerceptionEvent(
+            agent_id=options.agent_id,
+            place=self._place(platform, channel),
+            source=Source(
+                entity_id=f"{platform}:user:{person}", entity_name=name, source_type="channel"
+            ),
+            content=text,
+            timestamp=said,
+            event_type="self_speech" if record.get("role") == "assistant" else "external",
+            external_id=f"{platform}:{channel}:{own_id}"
+            if own_id is not None
+            else self._numbering.id_of(channel, said.isoformat(), person, text),
+            metadata=without_others(taken.rest()),
+        )
+
+    def _place(self, platform: str, channel: str) -> Place:
+        options = self._file.options
+        return Place(
             platform=platform,
             space=options.space,
             channel=channel,
             name=channel,
             visibility=options.visibility or "restricted",
-        ),
-        source=Source(
-            entity_id=f"{platform}:user:{person}", entity_name=name, source_type="channel"
-        ),
-        content=text,
-        timestamp=said,
-        event_type="self_speech" if record.get("role") == "assistant" else "external",
-        external_id=external,
-        metadata=rest,
-    )
+            participants=tuple(self._people.get(channel, ())),
+        )
+
+
+class _Parts:
+    """The parts of a record by their usual names, and what is left when they are taken."""
+
+    def __init__(self, record: Mapping[str, Any]) -> None:
+        self._record = record
+        self._used: set[str] = set()
+
+    def first(self, names: tuple[str, ...]) -> Any:
+        """The value of the first of `names` that the record has; None without one."""
+        for name in names:
+            if self._record.get(name) not in (None, ""):
+                self._used.add(name)
+                return self._record[name]
+        return None
+
+    def rest(self) -> dict[str, Any]:
+        """What nobody asked for."""
+        return {key: value for key, value in self._record.items() if key not in self._used}
 
 
 def _person(who: Any, record: Mapping[str, Any]) -> tuple[str, str]:

@@ -2,47 +2,46 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from datetime import time as clock
+from pathlib import Path
 
-from memory_plugin.errors import ValidationError
+from memory_plugin.errors import ImportFileError, ValidationError
+from memory_plugin.importers.log_lines import (
+    NotSaid,
+    Said,
+    Stamp,
+    day_of,
+    said_in,
+    without_style,
+)
+from memory_plugin.importers.text_files import lines_of, open_text
 from memory_plugin.importers.values import File, Numbering, Skipped
-from memory_plugin.types import PerceptionEvent, Place, Source
+from memory_plugin.types import PerceptionEvent, Place, Source, checked_id
 
-_DATE = r"(?P<date>\d{4}-\d{2}-\d{2}|\d{1,2}[./]\d{1,2}[./]\d{2,4})"
-_CLOCK = r"(?P<clock>\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d{1,6})?)?)\s*(?P<half>[AaPp]\.?[Mm]\.?)?"
-_OFFSET = r"(?P<offset>Z|[+-]\d{2}:?\d{2})?"
-_STAMP = re.compile(rf"\[?(?:{_DATE}(?:[T ,]\s*|\s+))?{_CLOCK}\s*{_OFFSET}\]?(?:\s*[-\u2013|](?=\s))?\s*")
-_SAID = re.compile(
-    r"<[ @+%&~]?(?P<angled>[^<>\n]{1,64})>\s?(?P<text1>.*)"
-    r"|\*\s+(?P<actor>\S{1,64})\s(?P<action>.*)"
-    r"|(?P<plain>[^:<>\[\]*\n]{1,64}?)(?::\s|:$|\t)(?P<text2>.*)",
-    re.DOTALL,
-)
-# As irssi writes it: Day changed Mon May 08 2023; and as weechat does: Mon, 08 May 2023.
-_DAY = re.compile(
-    r"^-{2,3}\s*(?:Day changed|Log opened)?\s*\w{3},?\s+"
-    r"(?:(?P<d1>\d{1,2})\s+(?P<m1>\w{3})|(?P<m2>\w{3})\s+(?P<d2>\d{1,2}))(?:\s+[\d:]+)?\s+(?P<y>\d{4})"
-)
-_NOTICE = re.compile(r"^(?:-{2,3}|-!-|===|\*{3}|<--|-->|\u2190|\u2192)")
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-UTC_ZONE = timezone(timedelta(0))
-LONGEST_LINE = 4 * 1024 * 1024
+# Where a log without a day seems to begin while its length is measured; any day will do.
+_NOWHEN = datetime(2000, 1, 1, tzinfo=UTC)
+# A clock that goes back this far has passed midnight; less is a clock that was set.
+_PASSED_MIDNIGHT = timedelta(hours=6)
+# A message with its continuations; what would make it longer is left out.
+_LONGEST_MESSAGE_CHARS = 1 << 22
 
 
-@dataclass(slots=True)
-class _Line:
+@dataclass(slots=True, kw_only=True)
+class _Message:
     """A message in the making: lines that continue it are added."""
 
     number: int
-    said: datetime
+    said: Said
+    at: datetime
     estimated: bool
-    who: str
-    text: str
-    action: bool
+    more: list[str]
+
+    @property
+    def text(self) -> str:
+        return "\n".join((self.said.text, *self.more))
 
 
 class _Days:
@@ -51,165 +50,215 @@ class _Days:
     Logs run forward: a clock that falls back by hours has passed midnight.
     """
 
-    def __init__(self, file: File) -> None:
-        self._zone = file.options.zone
-        modified = datetime.fromtimestamp(file.path.stat().st_mtime, UTC).astimezone(self._zone)
-        self.day: date = modified.date()
-        self.known = False
-        self.last: datetime | None = None
+    def __init__(self, begin: datetime, zone: tzinfo) -> None:
+        self._zone = zone
+        self._next = begin
+        self._day: date = begin.date()
+        self._known = False
+        self._last: datetime | None = None
 
     def begin(self, day: date) -> None:
         """A line of the log said which day it is."""
-        self.day, self.known, self.last = day, True, None
+        self._day, self._known, self._last = day, True, None
+        self._next = datetime.combine(day, clock(), self._zone)
 
-    def at(self, stamp: re.Match[str]) -> tuple[datetime, bool]:
-        """The time of a stamp, and whether its date had to be guessed."""
-        moment = _clock(stamp["clock"], stamp["half"])
-        if stamp["date"]:
-            self.day, self.known = _date(stamp["date"]), True
-        zone = _offset(stamp["offset"]) or self._zone
-        said = datetime.combine(self.day, moment, zone)
-        fell_back = self.last is not None and said < self.last - timedelta(hours=6)
-        if not stamp["date"] and fell_back:
-            self.day += timedelta(days=1)
-            said = datetime.combine(self.day, moment, zone)
-        self.last = said
-        return said, not self.known
+    def at(self, stamp: Stamp | None) -> tuple[datetime, bool]:
+        """When a line was said, and whether that is a guess; raises `OverflowError`.
 
-    def next(self) -> datetime:
-        """A second after the last line, for one that has no time."""
-        start = datetime.combine(self.day, clock(), self._zone)
-        self.last = start if self.last is None else self.last + timedelta(seconds=1)
-        return self.last
+        A line without a time comes a second after the one before.
+        """
+        if stamp is None:
+            said = self._next
+        else:
+            if stamp.day is not None:
+                self._day, self._known = stamp.day, True
+            zone = stamp.offset or self._zone
+            said = datetime.combine(self._day, stamp.clock, zone)
+            if stamp.day is None and self._last and said < self._last - _PASSED_MIDNIGHT:
+                self._day += timedelta(days=1)
+                said = datetime.combine(self._day, stamp.clock, zone)
+            self._last = said
+        self._next = said + timedelta(seconds=1)
+        return said, stamp is None or not self._known
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Survey:
+    """What must be known of a whole log before its first message."""
+
+    stamped: bool
+    begin: datetime
+    authors: tuple[str, ...]
 
 
 def read_plain_log(file: File) -> Iterator[PerceptionEvent | Skipped]:
-    """One event for each message; lines that begin with no name continue the one before."""
-    days, numbering = _Days(file), Numbering("log")
-    open_line: _Line | None = None
-    for number, text in _lines(file):
-        day = _DAY.match(text)
-        if day is not None or not text.strip():
-            made = _change_day(days, day, number) if day is not None else None
-            if made is not None:
-                yield made
-            continue
-        try:
-            begun = _begin(text, number, days)
-        except ValueError as fault:
-            yield Skipped(where=f"line {number}", reason=str(fault))
-            continue
-        if isinstance(begun, _Line):
-            if open_line is not None:
-                yield _event(open_line, file, numbering)
-            open_line = begun
-        elif begun is not None:
-            yield begun
-        elif open_line is not None:
-            open_line.text += "\n" + text
-        else:
-            yield Skipped(where=f"line {number}", reason="names no speaker")
-    if open_line is not None:
-        yield _event(open_line, file, numbering)
+    """One event for each message; lines that begin with no name continue the one before.
+
+    In a log with times a line without one always continues. A log without days ends when the file
+    was last written.
+    """
+    survey = _survey(file)
+    place = _place(file, survey.authors)
+    numbering = Numbering("log")
+    days = _Days(survey.begin, file.options.zone)
+    with open_text(file.path) as stream:
+        for one in _messages(lines_of(stream), days, stamped=survey.stamped):
+            yield one if isinstance(one, Skipped) else _event(one, place, file, numbering)
 
 
-def _lines(file: File) -> Iterator[tuple[int, str]]:
-    with file.path.open("rb") as stream:
-        number = 0
-        while line := stream.readline(LONGEST_LINE):
-            number += 1
-            # A log has no declared encoding; what is not UTF-8 keeps its readable part.
-            yield number, line.decode("utf-8-sig", "replace").rstrip("\r\n")
+def _survey(file: File) -> _Survey:
+    zone = file.options.zone
+    direct = file.options.visibility == "direct"
+    authors: set[str] = set()
+    begin = _NOWHEN.replace(tzinfo=zone)
+    last: _Message | None = None
+    end: datetime | None = None
+    stamped = _has_stamps(file.path)
+    with open_text(file.path) as stream:
+        for one in _messages(lines_of(stream), _Days(begin, zone), stamped=stamped):
+            if isinstance(one, Skipped):
+                continue
+            if one.estimated and end is None:
+                last = one
+            else:
+                end = end or one.at
+                if not direct:
+                    break
+            authors.add(one.said.who)
+    if last is not None:
+        begin += _shift(last, end or _written(file))
+    return _Survey(stamped=stamped, begin=begin, authors=tuple(sorted(authors)))
 
 
-def _change_day(days: _Days, day: re.Match[str], number: int) -> Skipped | None:
-    month = (day["m1"] or day["m2"]).lower()
+def _shift(last: _Message, end: datetime) -> timedelta:
+    """How much later a log was than it seemed, if its `last` message was said by `end`.
+
+    Clock times are kept: only their day is a guess.
+    """
+    shift = end.replace(microsecond=0) - last.at
+    return timedelta(days=shift.days) if last.said.stamp is not None else shift
+
+
+def _written(file: File) -> datetime:
     try:
-        days.begin(date(int(day["y"]), _MONTHS.index(month) + 1, int(day["d1"] or day["d2"])))
-    except ValueError:
-        return Skipped(where=f"line {number}", reason="is a day that does not exist")
-    return None
+        modified = datetime.fromtimestamp(file.path.stat().st_mtime, UTC)
+        return modified.astimezone(file.options.zone)
+    except (OSError, OverflowError, ValueError) as fault:
+        raise ImportFileError(
+            f"{file.path} names no day and has no usable date: {fault}"
+        ) from fault
 
 
-def _begin(text: str, number: int, days: _Days) -> _Line | Skipped | None:
-    """The message that a line begins, None if it continues one; notices are skipped."""
-    stamp = _STAMP.match(text)
-    rest = text[stamp.end() :] if stamp is not None else text
-    if _NOTICE.match(rest):
-        return Skipped(where=f"line {number}", reason="is a notice of the program")
-    said = _SAID.fullmatch(rest)
-    if said is None:
-        if stamp is None:
+def _has_stamps(path: Path) -> bool:
+    with open_text(path) as stream:
+        for line in lines_of(stream):
+            try:
+                said = said_in(without_style(line or "") or " ")
+            except ValueError:
+                continue
+            if isinstance(said, Said) and said.stamp is not None:
+                return True
+    return False
+
+
+def _messages(
+    lines: Iterable[str | None], days: _Days, *, stamped: bool
+) -> Iterator[_Message | Skipped]:
+    """The messages of a log with what continues them, and the lines that are neither."""
+    open_message: _Message | None = None
+    length = 0
+    for number, line in enumerate(lines, 1):
+        text = "" if line is None else without_style(line)
+        if line is not None and not text.strip():
+            continue
+        read = (
+            NotSaid(reason="is too long")
+            if line is None
+            else _read(text, number, days, stamped=stamped)
+        )
+        if read is None and open_message is not None:
+            length += len(text)
+            if length < _LONGEST_MESSAGE_CHARS:
+                open_message.more.append(text)
+            continue
+        if open_message is not None and isinstance(read, _Message | date):
+            yield open_message
+            open_message = None
+        if isinstance(read, _Message):
+            open_message, length = read, 0
+        elif not isinstance(read, date):
+            reason = read.reason if read is not None else "names no speaker"
+            yield Skipped(where=f"line {number}", reason=reason)
+    if open_message is not None:
+        yield open_message
+
+
+def _read(
+    text: str, number: int, days: _Days, *, stamped: bool
+) -> _Message | NotSaid | date | None:
+    """What a line is: a message, a notice, a new day, or None if it may continue a message."""
+    try:
+        day = day_of(text)
+        if day is not None:
+            days.begin(day)
+            return day
+        said = said_in(text)
+        if not isinstance(said, Said):
+            return said
+        if stamped and said.stamp is None:
             return None
-        return Skipped(where=f"line {number}", reason="names no speaker")
-    if stamp is None and text[0].isspace():
-        return None
-    when, estimated = days.at(stamp) if stamp is not None else (days.next(), True)
-    who = said["angled"] or said["actor"] or said["plain"]
-    return _Line(
-        number=number,
-        said=when,
-        estimated=estimated,
-        who=who.strip(),
-        text=said["text1"] or said["action"] or said["text2"] or "",
-        action=said["actor"] is not None,
-    )
+        at, estimated = days.at(said.stamp)
+    except (ValueError, OverflowError) as fault:
+        return NotSaid(reason=str(fault))
+    return _Message(number=number, said=said, at=at, estimated=estimated, more=[])
 
 
-def _event(line: _Line, file: File, numbering: Numbering) -> PerceptionEvent | Skipped:
+def _place(file: File, authors: Iterable[str]) -> Place:
     options = file.options
     platform = options.platform or "log"
     channel = options.channel or file.path.stem
-    # Without a time of its own a line is known by what it says and where it stands.
-    known_time = "" if line.estimated else line.said.astimezone(UTC).isoformat()
+    visibility = options.visibility or "restricted"
+    people = []
+    for who in authors if visibility == "direct" else ():
+        try:
+            people.append(checked_id("author", f"{platform}:user:{who}"))
+        except ValueError:
+            # Their messages are skipped for the same reason.
+            continue
+    if not people and visibility == "direct":
+        raise ImportFileError(f"{file.path} names nobody who could take part in a direct place")
     try:
-        return PerceptionEvent(
-            agent_id=options.agent_id,
-            place=Place(
-                platform=platform,
-                space=options.space,
-                channel=channel,
-                name=channel,
-                visibility=options.visibility or "restricted",
-            ),
-            source=Source(
-                entity_id=f"{platform}:user:{line.who}",
-                entity_name=line.who,
-                source_type="pose" if line.action else "say",
-            ),
-            content=line.text,
-            timestamp=line.said,
-            external_id=numbering.id_of(channel, known_time, line.who, line.text),
-            metadata={"time_estimated": True} if line.estimated else {},
+        return Place(
+            platform=platform,
+            space=options.space,
+            channel=channel,
+            name=channel,
+            visibility=visibility,
+            participants=tuple(people),
         )
     except ValidationError as fault:
-        return Skipped(where=f"line {line.number}", reason=str(fault))
+        raise ImportFileError(f"{file.path} cannot name a channel, state one: {fault}") from fault
 
 
-def _clock(text: str, half: str | None) -> clock:
-    hours, minutes, *seconds = text.replace(",", ".").split(":")
-    hour = int(hours)
-    if half:
-        hour = hour % 12 + (12 if half[0] in "pP" else 0)
-    whole, _, part = (seconds[0] if seconds else "0").partition(".")
-    return clock(hour, int(minutes), int(whole), int(part.ljust(6, "0")) if part else 0)
-
-
-def _date(text: str) -> date:
-    if "-" in text:
-        return date.fromisoformat(text)
-    first, second, third = (int(one) for one in re.split(r"[./]", text))
-    year = third + 2000 if third < 100 else third
-    # 31.12.2023 and 31/12/2023 are day first unless that is no date; 12/31/2023 is month first.
-    day, month = (first, second) if "." in text or first > 12 else (second, first)
-    return date(year, month, day)
-
-
-def _offset(text: str | None) -> timezone | None:
-    if not text:
-        return None
-    if text == "Z":
-        return UTC_ZONE
-    hours, minutes = int(text[1:3]), int(text[-2:])
-    delta = timedelta(hours=hours, minutes=minutes)
-    return timezone(-delta if text[0] == "-" else delta)
+def _event(
+    message: _Message, place: Place, file: File, numbering: Numbering
+) -> PerceptionEvent | Skipped:
+    said = message.said
+    try:
+        # Without a time of its own a line is known by what it says and where it stands.
+        known_time = "" if message.estimated else message.at.astimezone(UTC).isoformat()
+        return PerceptionEvent(
+            agent_id=file.options.agent_id,
+            place=place,
+            source=Source(
+                entity_id=f"{place.platform}:user:{said.who}",
+                entity_name=said.who,
+                source_type="pose" if said.action else "say",
+            ),
+            content=message.text,
+            timestamp=message.at,
+            external_id=numbering.id_of(place.channel, known_time, said.who, message.text),
+            metadata={"time_estimated": True} if message.estimated else {},
+        )
+    except (ValueError, OverflowError) as fault:
+        return Skipped(where=f"line {message.number}", reason=str(fault))

@@ -18,7 +18,7 @@ def render(message: Mapping[str, Any]) -> str:
     parts = [str(message.get("content") or "")]
     forwarded = message.get("forwardedMessage")
     if isinstance(forwarded, Mapping):
-        parts.append(f"[forwarded] {render(forwarded)}")
+        parts.append(f"[forwarded] {render(forwarded)}".rstrip())
     # Link previews repeat what the link says; a bot's own embeds are what it said.
     if _is_bot(message):
         parts += [_embed(one) for one in _list(message, "embeds")]

@@ -19,10 +19,12 @@ class Options:
 
     `platform`, `space`, `channel` and `visibility` overrule the file; None leaves it to the file,
     and restricted is what a file that says nothing gets. `timezone` is the IANA name of the zone
-    of times without an offset; UTC if None.
+    of times without an offset; UTC if None. Perception events in JSON are whole: they keep
+    their place, and the agent they name unless `overrule_agent` makes them `agent_id`'s.
     """
 
     agent_id: str
+    overrule_agent: bool = False
     platform: str | None = None
     space: str | None = None
     channel: str | None = None
@@ -31,6 +33,10 @@ class Options:
 
     def __post_init__(self) -> None:
         checked_id("agent_id", self.agent_id)
+        for name in ("platform", "space", "channel"):
+            value = getattr(self, name)
+            if value is not None:
+                checked_id(name, value)
         _ = self.zone
 
     @property
@@ -85,8 +91,3 @@ def parse_time(text: str, zone: tzinfo) -> datetime:
     """
     parsed = datetime.fromisoformat(text.strip())
     return parsed if parsed.tzinfo is not None else parsed.replace(tzinfo=zone)
-
-
-def one_line(fault: Exception) -> str:
-    """What a fault says, without the drawing that a parser puts below it."""
-    return " ".join(str(fault).split())
