@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,7 @@ from memory_plugin.recall.meaning import Meaning
 
 Floats = NDArray[np.float32]
 Rows = NDArray[np.int64]
+Marks = NDArray[np.bool_]
 
 
 def likeliest(
@@ -28,44 +30,63 @@ def likeliest(
     size: int,
     now: datetime,
 ) -> Rows:
-    """The `size` eligible rows that are the likeliest by what is quick to know, ascending."""
-    seq = candidates.seq[eligible]
-    chosen = np.arange(len(seq))
-    if len(seq) > size:
-        strength = _by_words(candidates, lexicon, eligible)
-        # In place: at a million rows a new column costs more than what is done with it.
-        part = meaning.at(eligible)
-        part *= weights.MEANING
-        strength += part
-        np.log1p(candidates.words[eligible], out=part)
-        part *= weights.LENGTH
-        strength += part
-        _add_time(strength, candidates, query, eligible, now)
-        chosen = np.sort(top(strength, seq, size))
-    return chosen if isinstance(eligible, slice) else eligible[chosen]
+    """The `size` eligible rows that are the likeliest by what is quick to know, ascending.
+
+    Of a large memory only rows that something speaks for, so there may be fewer or none.
+    """
+    count = len(candidates.seq[eligible])
+    if count <= size:
+        return np.arange(count) if isinstance(eligible, slice) else eligible
+    found = np.flatnonzero(_spoken_for(candidates, query, lexicon, eligible, size))
+    rows = found if isinstance(eligible, slice) else eligible[found]
+    if len(rows) > size:
+        strength = _by_words(candidates, lexicon, rows)
+        strength += weights.MEANING * meaning.at(rows)
+        strength += weights.LENGTH * np.log1p(candidates.words[rows])
+        _add_time(strength, candidates, query, rows, now)
+        rows = rows[np.sort(top(strength, candidates.seq[rows], size))]
+    return rows
 
 
-def _by_words(candidates: Candidates, lexicon: Lexicon, eligible: Rows | slice) -> Floats:
+def _spoken_for(
+    candidates: Candidates, query: Query, lexicon: Lexicon, eligible: Rows | slice, size: int
+) -> Marks:
+    """Eligible rows with a word of the query, after such a row, near to it, or at its time."""
+    spoken: Marks = lexicon.signs[:-1][eligible] != 0
+    spoken |= lexicon.signs[candidates.previous[eligible]] != 0
+    spoken |= _highest(candidates.meaning[eligible], size)
+    if query.spans:
+        spoken |= inside(candidates.at[eligible], query.spans)
+    if query.asks_latest:
+        spoken |= _highest(candidates.at[eligible], size)
+    return spoken
+
+
+def _highest(column: NDArray[np.floating[Any]], count: int) -> Marks:
+    """The `count` highest of a longer column and their equals, none of which is NaN."""
+    least = np.partition(column, len(column) - count)[len(column) - count]
+    if np.isnan(least):
+        # NaN stands behind all numbers, so it is to be counted from the other end.
+        least = -np.partition(-column, count - 1)[count - 1]
+        if np.isnan(least):
+            least = -np.inf
+    highest: Marks = column >= least
+    return highest
+
+
+def _by_words(candidates: Candidates, lexicon: Lexicon, rows: Rows) -> Floats:
     """What rows are worth by their own words and those of the line before."""
-    signs = lexicon.signs[:-1][eligible]
-    before = candidates.previous[eligible]
-    earlier_signs = lexicon.signs[before]
-    # Most rows of a large memory hold no word of the query.
-    own, follows = np.flatnonzero(signs != 0), np.flatnonzero(earlier_signs != 0)
-    words = np.zeros(len(signs), np.float32)
-    words[own] = lexicon.value(signs[own])
+    words = lexicon.value(lexicon.signs[rows])
+    before = candidates.previous[rows]
+    earlier = lexicon.value(lexicon.signs[before])
+    asked = weights.ASKED_WORDS * earlier * candidates.question[before]
     scale = np.float32(1 / max(float(words.max()), 1e-9))
-    words *= scale
-    earlier = lexicon.value(earlier_signs[follows]) * scale
-    asked = earlier * candidates.question[before[follows]]
-    words[follows] = np.maximum(words[follows], NEARBY * earlier)
-    words *= weights.WORDS
-    words[follows] += weights.ASKED_WORDS * asked
-    return words
+    both: Floats = weights.WORDS * np.maximum(words, NEARBY * earlier) + asked
+    return both * scale
 
 
 def _add_time(
-    strength: Floats, candidates: Candidates, query: Query, rows: Rows | slice, now: datetime
+    strength: Floats, candidates: Candidates, query: Query, rows: Rows, now: datetime
 ) -> None:
     if query.spans:
         strength += weights.INSIDE * inside(candidates.at[rows], query.spans)

@@ -52,6 +52,8 @@ def rank(candidates: Candidates, query: Query, *, now: datetime, limit: int) -> 
     rows = likeliest(
         candidates, query, lexicon, meaning, eligible=eligible, size=max(POOL, 4 * limit), now=now
     )
+    if not len(rows):
+        return []
     seen = look(candidates, query, lexicon, meaning, eligible=eligible, rows=rows)
     parts = _parts(candidates, query, seen, rows, now)
     addends = np.stack(list(parts.values()))
