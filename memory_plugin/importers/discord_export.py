@@ -11,7 +11,7 @@ from memory_plugin.importers.people import reaction_counts
 from memory_plugin.importers.rendering import render
 from memory_plugin.importers.text_files import open_text
 from memory_plugin.importers.values import File, Skipped, parse_time
-from memory_plugin.types import PerceptionEvent, Place, Source, Visibility
+from memory_plugin.types import PerceptionEvent, Place, Source, Visibility, checked_id
 
 _DIRECT = frozenset({"DirectTextChat", "DirectGroupTextChat"})
 # What the exporter writes for kinds it has no name for, and for those it has.
@@ -76,14 +76,18 @@ def _people(file: File) -> tuple[str, ...]:
     people: set[str] = set()
     for _, message in _messages(file):
         author = message.get("author") if isinstance(message, dict) else None
-        if isinstance(author, dict) and author.get("id"):
-            people.add(f"discord:user:{author['id']}")
+        if isinstance(author, dict) and "id" in author:
+            try:
+                people.add(checked_id("author", f"discord:user:{author['id']}"))
+            except ValidationError:
+                # Their messages are skipped for the same reason.
+                continue
     return tuple(sorted(people))
 
 
 def _place(file: File, head: Mapping[str, Any]) -> Place:
     options, channel, guild = file.options, head["channel"], head["guild"]
-    direct = str(guild.get("id")) == "0" or channel.get("type") in _DIRECT
+    direct = str(guild.get("id")) == "0" or str(channel.get("type")) in _DIRECT
     visibility: Visibility = options.visibility or ("direct" if direct else "restricted")
     people = _people(file) if visibility == "direct" else ()
     if visibility == "direct" and not people:

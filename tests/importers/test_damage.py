@@ -11,7 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory_plugin.errors import ImportFileError
+from memory_plugin.importers import Options, Skipped, read
 from memory_plugin.importers.json_stream import CutOffError, Window, elements, parsed
+from memory_plugin.types import PerceptionEvent
 
 
 def a_row(number=7, **more):
@@ -142,6 +144,72 @@ def test_the_times_of_a_package_are_utc_in_every_zone(chats):
     assert [one.timestamp.isoformat() for one in events if one.content == "psst"] == [
         "2023-05-07T14:03:22+00:00"
     ]
+
+
+ODD = (
+    None,
+    0,
+    1,
+    "x",
+    "\x00",
+    [],
+    {},
+    [1],
+    [None],
+    [{}],
+    {"a": 1},
+    True,
+    -1.5,
+    10**40,
+    {"id": None},
+)
+MESSAGE_KEYS = (
+    "id", "type", "timestamp", "timestampEdited", "content", "author", "attachments", "embeds",
+    "stickers", "reactions", "mentions", "reference", "forwardedMessage", "poll", "isPinned",
+)  # fmt: skip
+
+
+@given(
+    st.dictionaries(st.sampled_from(MESSAGE_KEYS), st.sampled_from(ODD)),
+    st.dictionaries(st.sampled_from(["id", "name", "nickname", "isBot"]), st.sampled_from(ODD)),
+    st.dictionaries(st.sampled_from(["id", "type", "name"]), st.sampled_from(ODD)),
+)
+@settings(max_examples=300, deadline=None)
+def test_a_message_of_any_shape_is_an_event_or_a_reason(tmp_path_factory, odd, author, channel):
+    path = tmp_path_factory.mktemp("exports") / "export.json"
+    whole = {"id": "1", "timestamp": "2023-05-07T14:03:22Z", "content": "hi", "author": {"id": "7"}}
+    messages = [whole, whole | {"author": {"id": "7"} | author} | odd, whole]
+    head = {"guild": {"id": "0"}, "channel": {"id": "9"} | channel}
+    path.write_text(json.dumps(head | {"messages": messages}), encoding="utf-8")
+
+    try:
+        found = list(read(path, Options(agent_id="bot"), "discord-exporter"))
+    except ImportFileError:
+        # Only a channel whose id can name nothing makes the whole file useless.
+        assert channel["id"] == "\x00"
+    else:
+        assert len(found) == 3
+        assert isinstance(found[0], PerceptionEvent)
+
+
+RECORD_KEYS = (
+    "user", "author", "text", "content", "time", "timestamp", "channel", "id", "reactions",
+    "mentions", "author_id", "agent_id", "place", "source", "role",
+)  # fmt: skip
+
+
+@given(
+    st.dictionaries(st.sampled_from(RECORD_KEYS), st.sampled_from([*ODD, "2023-05-07T14:03:22Z"])),
+    st.sampled_from([None, "direct"]),
+)
+@settings(max_examples=300, deadline=None)
+def test_a_record_of_any_shape_is_an_event_or_a_reason(tmp_path_factory, record, visibility):
+    path = tmp_path_factory.mktemp("records") / "chat.jsonl"
+    path.write_text(json.dumps(record), encoding="utf-8")
+
+    found = list(read(path, Options(agent_id="bot", visibility=visibility), "jsonl"))
+    assert len(found) == 1
+    assert isinstance(found[0], PerceptionEvent | Skipped)
 
 
 JSON = st.recursive(
