@@ -207,3 +207,18 @@ def test_what_is_asked_for_by_time_is_found_among_very_many():
     then = bare.seq[bare.eligible & (bare.at >= day) & (bare.at < day + 86_400)]
     assert {hit.seq for hit in found} <= set(then.tolist())
     assert len(found) == min(10, len(then))
+
+
+def test_nothing_is_found_among_very_many_that_have_nothing_to_do_with_it():
+    candidates = large(2_000, np.random.default_rng(3))
+    bare = replace(candidates, terms=[], meaning=np.full(2_000, np.nan, np.float32))
+
+    assert ranked(bare, "what did they say", 10) == []
+
+
+def test_of_a_large_memory_the_same_is_recalled_by_person_as_by_a_look_at_every_row():
+    candidates = large(4_000, np.random.default_rng(4))
+
+    quick, thorough = (rank_person(candidates, now=NOON, limit=limit) for limit in (10, 1_000))
+
+    assert quick == thorough[:10]
