@@ -224,6 +224,7 @@ async def first_run(console: Console, path: Path) -> None:
         answers = [await ask(memory, question, said[-1].place) for question in QUESTIONS]
         for answer in answers:
             show_answer(console, answer)
+        show(console, "(The first question takes longer: it brings the memory into RAM.)")
         found = [answer for answer in answers if answer.hits]
         if not found:
             sys.exit("Nothing came to mind: something is wrong with this installation.")

@@ -14,6 +14,8 @@ from memory_plugin.cli.running import log_to_stderr
 
 HELP = """A memory that lasts for bots: one file, no server.
 
+Data goes to stdout, everything else to stderr: errors are one plain line there, with --json too.
+
 Exit codes: 0 done, also when nothing was found; 1 a problem was found; 2 wrong usage;
 3 the store, the model or a setting failed; 130 interrupted.
 """

@@ -58,7 +58,10 @@ async def recall(
     person: PersonOption = None,
     place: PlaceOption = None,
     at: Annotated[
-        str | None, typer.Option(help="Only what may be shown at this place; else everything.")
+        str | None,
+        typer.Option(
+            "--at", "--at-place", help="Only what may be shown at this place; else everything."
+        ),
     ] = None,
     since: SinceOption = None,
     until: UntilOption = None,
@@ -115,11 +118,10 @@ def show_hits(hits: list[Hit], *, parts: bool) -> None:
     for hit in hits:
         event = hit.event
         age = age_in_words(age_between(event.timestamp, now))
-        row = [f"{hit.score:.2f}", age, where(event), event.source.entity_name]
-        row += [parts_in_words(hit)] if parts else []
-        rows.append([*row, event.content])
-    made = ["made of"] if parts else []
-    say_table(["score", "age", "where", "who", *made, "text"], rows)
+        who = event.source.entity_name
+        rows.append([f"{hit.score:.2f}", age, where(event), who, event.content])
+    remarks = [parts_in_words(hit) for hit in hits] if parts else []
+    say_table(["score", "age", "where", "who", "text"], rows, remarks)
 
 
 def parts_in_words(hit: Hit) -> str:

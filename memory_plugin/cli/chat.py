@@ -10,8 +10,8 @@ from typing import Annotated
 import typer
 
 from memory_plugin.cli.console import typed_lines
-from memory_plugin.cli.opening import DbOption, JsonOption, PluginOption, memory_at, path_of
-from memory_plugin.cli.output import printable, say, say_json, where
+from memory_plugin.cli.opening import DbOption, JsonLinesOption, PluginOption, memory_at, path_of
+from memory_plugin.cli.output import counted, printable, say, say_json, where
 from memory_plugin.cli.running import command
 from memory_plugin.context import Context
 from memory_plugin.context.ages import age_in_words
@@ -29,7 +29,7 @@ from memory_plugin.types import (
 
 HELP = (
     "/quit ends, /why tells what the last answer was made of, /who says what I know of you, "
-    "/forget erases all that was said here."
+    "/forget erases all that was said here, if you then say yes."
 )
 _SHOWN = 3
 
@@ -43,6 +43,7 @@ class Conversation:
         self._me = Source(entity_id=f"console:user:{name}", entity_name=name, source_type="say")
         self._self = Source(entity_id=f"console:agent:{agent}", entity_name=agent)
         self._as_json = as_json
+        self._asked_to_forget = False
         self._place = Place(
             platform="console",
             channel=name,
@@ -60,11 +61,19 @@ class Conversation:
         ago = age_in_words(age_between(known.last_seen, utc_now()))
         self._answer(
             f"Hello again {self._me.entity_name}. We last spoke {ago}; "
-            f"I remember {_counted(known.events, 'thing')} you said."
+            f"I remember {counted(known.events, 'thing')} you said."
         )
 
     async def hear(self, line: str) -> bool:
         """React to one line; False when the conversation is over."""
+        if self._asked_to_forget:
+            self._asked_to_forget = False
+            if line.casefold() in ("y", "yes"):
+                await self._forget()
+                return True
+            self._answer("Nothing was erased.")
+            if line.casefold() in ("n", "no"):
+                return True
         if line == "/quit":
             return False
         if line == "/help":
@@ -76,14 +85,26 @@ class Conversation:
         elif line == "/who":
             await self._tell_who()
         elif line == "/forget":
-            selection = Selection(agent_id=self._agent, place_key=self._place.key)
-            erased = await self._memory.forget(selection)
-            self._answer(f"I forgot {_counted(erased.events, 'thing')} said here.")
+            await self._ask_to_forget()
         elif line.startswith("/"):
             self._answer(f"There is no command {line.split(maxsplit=1)[0]}. {HELP}")
         else:
             await self._reply(line)
         return True
+
+    async def _ask_to_forget(self) -> None:
+        said = (await self._memory.statistics(self._agent, self._place.key)).events
+        self._asked_to_forget = said > 0
+        self._answer(
+            f"Erase {counted(said, 'thing')} said here for good? (yes/no)"
+            if said
+            else "Nothing was said yet."
+        )
+
+    async def _forget(self) -> None:
+        selection = Selection(agent_id=self._agent, place_key=self._place.key)
+        erased = await self._memory.forget(selection)
+        self._answer(f"I forgot {counted(erased.events, 'thing')} said here.")
 
     async def _tell_who(self) -> None:
         known = await self._memory.acquaintance(self._agent, self._me.entity_id)
@@ -91,8 +112,8 @@ class Conversation:
             self._answer("I know nothing of you yet.")
             return
         self._answer(
-            f"You are {known.names[0]} ({known.entity_id}): {_counted(known.events, 'thing')} said "
-            f"on {_counted(known.days, 'day')} since {known.first_seen.date().isoformat()}."
+            f"You are {known.names[0]} ({known.entity_id}): {counted(known.events, 'thing')} said "
+            f"on {counted(known.days, 'day')} since {known.first_seen.date().isoformat()}."
         )
 
     async def _reply(self, line: str) -> None:
@@ -138,10 +159,6 @@ class Conversation:
         sys.stdout.flush()
 
 
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
 def in_plain_words(hits: list[Hit]) -> str:
     """What comes to mind, quoted; no answer is made up."""
     if not hits:
@@ -164,7 +181,7 @@ async def chat(
     agent: Annotated[str, typer.Option("--agent", help="The agent you talk with.")] = "console",
     plugin: PluginOption = None,
     db: DbOption = None,
-    as_json: JsonOption = False,
+    as_json: JsonLinesOption = False,
 ) -> None:
     """Talk with an agent that remembers you the next time."""
     async with memory_at(db, model="auto", plugins=plugin, create=True) as memory:

@@ -11,18 +11,19 @@ import typer
 
 from memory_plugin.cli.naming import place_key
 from memory_plugin.cli.opening import (
-    AgentOption,
+    AnyAgentOption,
     DbOption,
     JsonOption,
     PlaceOption,
     agent_of,
     memory_at,
 )
-from memory_plugin.cli.output import local, printable, say, say_json
+from memory_plugin.cli.output import counted, local, printable, say, say_json
 from memory_plugin.cli.running import command
 from memory_plugin.parts import Statistics
 
 WIDTH = 40
+FEW = 100
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 _WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
@@ -40,11 +41,14 @@ async def stats(
     *,
     place: PlaceOption = None,
     days: Annotated[int, typer.Option(min=1, help="How many days the chart by day shows.")] = 14,
-    agent: AgentOption = None,
+    agent: AnyAgentOption = None,
     db: DbOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Count events, people and places; show when they were active (UTC)."""
+    """Count events, people and places, and show when there were how many.
+
+    Hours and days are those of UTC.
+    """
     async with memory_at(db) as memory:
         agents = await memory.agents()
         whose = await agent_of(memory, agent) if agent is not None or len(agents) == 1 else None
@@ -79,11 +83,18 @@ def _show(numbers: Statistics, agents: Sequence[str], days: int) -> None:
     _chart("By type", list(numbers.by_type.items()))
     _chart("Busiest people", [(name or one, count) for one, name, count in numbers.by_author])
     _chart("Busiest places", [(name or one, count) for one, name, count in numbers.by_place])
-    _chart("By hour (UTC)", [(f"{hour:02}", n) for hour, n in enumerate(numbers.by_hour)])
-    _chart("By weekday (UTC)", list(zip(_WEEKDAYS, numbers.by_weekday, strict=True)))
+    hours = [(f"{hour:02}", count) for hour, count in enumerate(numbers.by_hour)]
+    _chart("By hour (UTC)", _worth_a_row(hours, numbers.events))
+    weekdays = list(zip(_WEEKDAYS, numbers.by_weekday, strict=True))
+    _chart("By weekday (UTC)", _worth_a_row(weekdays, numbers.events))
     newest = sorted(numbers.by_day.items())[-days:]
-    title = f"By day (the newest {len(newest)} days with events, UTC)"
+    title = f"By day (the newest {counted(len(newest), 'day')} with events, UTC)"
     _chart(title, [(f"{day} {_weekday(day)}", count) for day, count in newest])
+
+
+def _worth_a_row(rows: list[tuple[str, int]], events: int) -> list[tuple[str, int]]:
+    """Of few events only the rows that have some; of many, empty ones tell something too."""
+    return rows if events >= FEW else [row for row in rows if row[1]]
 
 
 def _weekday(day: str) -> str:

@@ -5,15 +5,17 @@ from __future__ import annotations
 import platform
 import shutil
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
+from memory_plugin.cli.models import model_in_words
 from memory_plugin.cli.opening import DbOption, JsonOption, PluginOption, memory_at, path_of
-from memory_plugin.cli.output import printable, say, say_json
+from memory_plugin.cli.output import counted, printable, say, say_json
 from memory_plugin.cli.running import ProblemError, command
-from memory_plugin.errors import MemoryPluginError
+from memory_plugin.errors import EmbedderError, MemoryPluginError, PluginError, SettingsError
 
 State = Literal["ok", "note", "wrong"]
 LOW_DISK = 200_000_000
@@ -33,23 +35,23 @@ class Finding:
 async def doctor(
     *, db: DbOption = None, plugin: PluginOption = None, as_json: JsonOption = False
 ) -> None:
-    """Look at everything a memory needs; exit code 1 if something is wrong."""
+    """Look at everything a memory needs.
+
+    Exit code 1 if something is wrong; a note is nothing wrong.
+    """
     path = path_of(db)
-    findings = [_python(), _sqlite(), _disk(path)]
-    if _is_there(path):
-        findings += await _memory(db, path, plugin)
-    else:
-        seen = f"{path} does not exist yet; the first import makes it"
-        findings.append(Finding(name="file", state="note", seen=seen))
+    findings = [_python(), _sqlite(), _disk(path), *await _file(path)]
+    opens = any((one.name, one.state) == ("file", "ok") for one in findings)
+    findings += await _model_and_plugins(path if opens else None, plugin)
     if as_json:
         wrong = [one.name for one in findings if one.state == "wrong"]
         say_json({"ok": not wrong, "findings": [asdict(one) for one in findings]})
     else:
         for one in findings:
-            say(f"{_MARKS[one.state]}  {one.name:<10}  {printable(one.seen)}")
+            say(f"{_MARKS[one.state]}  {one.name:<8}  {printable(one.seen)}")
     count = sum(one.state == "wrong" for one in findings)
     if count:
-        raise ProblemError(f"{count} of {len(findings)} things are wrong")
+        raise ProblemError(f"{count} of {counted(len(findings), 'check')} failed")
 
 
 def _python() -> Finding:
@@ -75,50 +77,95 @@ def _disk(path: Path) -> Finding:
     return Finding(name="disk", state=state, seen=f"{free / 1e9:.1f} GB free for {folder}")
 
 
-async def _memory(db: Path | None, path: Path, plugins: list[str] | None) -> list[Finding]:
+async def _file(path: Path) -> list[Finding]:
+    if not _is_there(path):
+        seen = f"{path} does not exist yet; the first import makes it"
+        return [Finding(name="file", state="note", seen=seen)]
     try:
-        async with memory_at(db, model="auto", plugins=plugins) as memory:
-            status = await memory.status()
+        async with memory_at(path) as memory:
+            store = (await memory.status())["store"]
             problems = await memory.check()
     except MemoryPluginError as fault:
-        return [Finding(name=type(fault).__name__, state="wrong", seen=str(fault))]
-    store = status["store"]
-    seen = f"{store.get('path', path)}: {store.get('events', 0):,} events"
+        return [Finding(name=_culprit(fault), state="wrong", seen=str(fault))]
+    seen = f"{store.get('path', path)}: {counted(store.get('events', 0), 'event')}"
     if "bytes" in store:
         seen += f", {store['bytes'] / 1e6:.1f} MB"
-    findings = [Finding(name="file", state="ok", seen=seen)]
-    findings.append(Finding(name="schema", state="ok", seen=str(store.get("schema", "?"))))
-    findings += [Finding(name="check", state="wrong", seen=one) for one in problems] or [
-        Finding(name="check", state="ok", seen="sound")
+    if "schema" in store:
+        seen += f", schema {store['schema']}"
+    return [
+        Finding(name="file", state="ok", seen=seen),
+        *(Finding(name="content", state="wrong", seen=one) for one in problems),
+        *([] if problems else [Finding(name="content", state="ok", seen="sound")]),
     ]
-    return [*findings, *_model(status), *_plugins(status["plugins"])]
-
-
-def _model(status: Mapping[str, Any]) -> list[Finding]:
-    waiting = int(status["awaiting_vectors"])
-    queue: State = "ok" if waiting == 0 else "note"
-    behind = Finding(name="queue", state=queue, seen=f"{waiting:,} events await a vector")
-    embedder = status["embedder"]
-    if embedder is None:
-        seen = f"words only, because {status['words_only_because']}"
-        return [Finding(name="model", state="wrong", seen=seen), behind]
-    known = ", ".join(f"{name} {value}" for name, value in embedder.items())
-    return [Finding(name="model", state="ok", seen=known), behind]
-
-
-def _plugins(plugins: Any) -> list[Finding]:
-    findings = []
-    for one in plugins:
-        failures = one.get("failures") if isinstance(one, Mapping) else None
-        state: State = "wrong" if failures else "ok"
-        shown = (
-            ", ".join(f"{name} {value}" for name, value in one.items())
-            if isinstance(one, Mapping)
-            else str(one)
-        )
-        findings.append(Finding(name="plugin", state=state, seen=shown))
-    return findings
 
 
 def _is_there(path: Path) -> bool:
     return path.exists()
+
+
+async def _model_and_plugins(path: Path | None, plugins: Sequence[str] | None) -> list[Finding]:
+    """As a bot would have them; without a file they are tried on an empty one."""
+    if path is None:
+        with TemporaryDirectory(prefix="memory-plugin-") as folder:
+            return await _opened(Path(folder) / "memory.sqlite3", plugins)
+    return await _opened(path, plugins)
+
+
+async def _opened(path: Path, plugins: Sequence[str] | None) -> list[Finding]:
+    try:
+        status = await _status(path, plugins, "auto")
+    except MemoryPluginError as fault:
+        wrong = Finding(name=_culprit(fault), state="wrong", seen=str(fault))
+    else:
+        return [*_model(status), *_plugins(status["plugins"])]
+    # One that fails does not keep the other from being looked at.
+    try:
+        if wrong.name == "model":
+            return [wrong, *_plugins((await _status(path, plugins, "none"))["plugins"])]
+        return [wrong, *_model(await _status(path, None, "auto"))]
+    except MemoryPluginError as fault:
+        other = Finding(name=_culprit(fault), state="wrong", seen=str(fault))
+        return [wrong] if other == wrong else [wrong, other]
+
+
+async def _status(
+    path: Path, plugins: Sequence[str] | None, model: Literal["auto", "none"]
+) -> dict[str, Any]:
+    async with memory_at(path, model=model, plugins=plugins, create=True) as memory:
+        return await memory.status()
+
+
+def _culprit(fault: MemoryPluginError) -> str:
+    """The thing that a fault is about."""
+    kinds = {EmbedderError: "model", PluginError: "plugin", SettingsError: "settings"}
+    return next((name for kind, name in kinds.items() if isinstance(fault, kind)), "file")
+
+
+def _model(status: Mapping[str, Any]) -> list[Finding]:
+    embedder = status["embedder"]
+    if embedder is None:
+        seen = f"words only, because {status['words_only_because']}"
+        return [Finding(name="model", state="note", seen=seen)]
+    waiting = int(status["awaiting_vectors"])
+    return [
+        Finding(name="model", state="ok", seen=model_in_words(embedder)),
+        Finding(
+            name="queue",
+            state="note" if waiting else "ok",
+            seen=f"{counted(waiting, 'event')} without a vector yet",
+        ),
+    ]
+
+
+def _plugins(plugins: Sequence[Mapping[str, Any]]) -> list[Finding]:
+    findings = []
+    for one in plugins:
+        failures = int(one.get("failures", 0))
+        seen = str(one.get("name", "?"))
+        if hooks := one.get("hooks"):
+            seen += f": {', '.join(hooks)}"
+        if failures:
+            seen += f"; failed {counted(failures, 'time')}"
+        state: State = "wrong" if failures else "ok"
+        findings.append(Finding(name="plugin", state=state, seen=seen))
+    return findings

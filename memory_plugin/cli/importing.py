@@ -24,10 +24,10 @@ from memory_plugin.cli.opening import (
     path_of,
 )
 from memory_plugin.cli.output import note, printable, progress, say, say_json
-from memory_plugin.cli.running import UsageError, command
+from memory_plugin.cli.running import ProblemError, UsageError, command
 from memory_plugin.engine import Memory
-from memory_plugin.errors import ValidationError
-from memory_plugin.importers import FORMATS, Options, Skipped, read
+from memory_plugin.errors import ImportFileError, ValidationError
+from memory_plugin.importers import FORMATS, Guesses, Options, Skipped, read
 from memory_plugin.types import PerceptionEvent
 
 BATCH = 500
@@ -42,6 +42,8 @@ class Tally:
     counts: Counter[str] = field(default_factory=Counter)
     reasons: Counter[str] = field(default_factory=Counter)
     examples: dict[str, str] = field(default_factory=dict)
+    unreadable: dict[str, ImportFileError] = field(default_factory=dict)
+    guesses: Guesses = field(default_factory=Guesses)
 
     def skip(self, skipped: Skipped) -> None:
         """One record that is no event, and why."""
@@ -112,7 +114,10 @@ async def import_(
             await _read_all(kept, paths, asked(agent_id=whose), format_, tally)
     if not dry_run and not no_embed:
         embedded = await embed_with_bar(db)
-    _report(tally, embedded, dry_run=dry_run, as_json=as_json)
+    assumed = tally.guesses.zoneless if timezone is None else 0
+    _report(tally, embedded, assumed, dry_run=dry_run, as_json=as_json)
+    if tally.unreadable:
+        raise ProblemError(f"{len(tally.unreadable)} of {len(paths)} files could not be read")
 
 
 def _options(**given: Any) -> Options:
@@ -132,7 +137,15 @@ async def _read_all(
     with progress(unit="events") as bar:
         for path in paths:
             task = bar.add_task(printable(path.name), total=None, rate="-")
-            await _read_one(memory, read(path, options, format=format_), tally, bar, task)
+            try:
+                found = read(path, options, format_, tally.guesses)
+                await _read_one(memory, found, tally, bar, task)
+            except ImportFileError as fault:
+                if len(paths) == 1:
+                    raise
+                # One file that is no chat log does not keep the others from being read.
+                tally.unreadable[str(path)] = fault
+                bar.remove_task(task)
 
 
 async def _read_one(
@@ -192,13 +205,15 @@ def _rate(done: int, began: float) -> str:
     return f"{done / max(time.monotonic() - began, 1e-3):,.0f}"
 
 
-def _report(tally: Tally, embedded: int, *, dry_run: bool, as_json: bool) -> None:
+def _report(tally: Tally, embedded: int, assumed: int, *, dry_run: bool, as_json: bool) -> None:
     names = ("would be read",) if dry_run else _STATUSES
     if as_json:
         say_json(
             {
                 **{name.replace(" ", "_"): tally.counts[name] for name in (*names, "skipped")},
                 "reasons": dict(tally.reasons),
+                "unreadable": {path: str(fault) for path, fault in tally.unreadable.items()},
+                "times_assumed_utc": assumed,
                 "embedded": embedded,
             }
         )
@@ -206,5 +221,12 @@ def _report(tally: Tally, embedded: int, *, dry_run: bool, as_json: bool) -> Non
     say(", ".join(f"{tally.counts[name]:,} {name}" for name in (*names, "skipped")))
     for reason, count in tally.reasons.most_common():
         say(f"  {count:,} x {printable(reason)} (first: {printable(tally.examples[reason])})")
+    if assumed:
+        note(
+            f"{assumed:,} times named no offset and were taken as UTC; "
+            "--timezone names another zone"
+        )
+    for fault in tally.unreadable.values():
+        note(printable(str(fault)))
     if embedded:
         note(f"{embedded:,} events got a vector")

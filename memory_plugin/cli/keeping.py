@@ -26,7 +26,7 @@ from memory_plugin.cli.opening import (
     path_of,
     time_from,
 )
-from memory_plugin.cli.output import line_of, note, say, say_json
+from memory_plugin.cli.output import line_of, note, printable, say, say_json
 from memory_plugin.cli.running import ProblemError, UsageError, command
 from memory_plugin.codec import dumps
 from memory_plugin.engine import Memory
@@ -97,7 +97,10 @@ async def forget(
         async for events in pages(memory, selection):
             count += len(events)
         if count and not yes:
-            _confirm(f"Erase {count:,} events for good?")
+            # A name was typed; the id shows who was found by it.
+            meant = " at ".join(one for one in (selection.entity_id, selection.place_key) if one)
+            shown = f" ({printable(meant)})" if meant else ""
+            _confirm(f"Erase {count:,} events{shown} for good?")
         erased = await memory.forget(selection)
     if as_json:
         say_json({"events": erased.events, "vectors": erased.vectors, "ids": list(erased.ids)})

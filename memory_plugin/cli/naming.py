@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime
 
 from memory_plugin.cli.running import UsageError
@@ -22,16 +23,31 @@ async def person_id(memory: Memory, agent: str | None, wanted: str | None) -> st
     """The entity id `wanted` names; raises `UsageError` listing whom it could mean."""
     if wanted is None:
         return None
-    busiest = [(one, name) for one, name, _ in (await memory.statistics(agent)).by_author]
-    return await _resolved(memory, agent, wanted, "person", busiest)
+    for one in await _agents(memory, agent):
+        # An id needs no search, which on a large memory takes seconds.
+        if await memory.history(one, entity_id=wanted, limit=1):
+            return wanted
+    numbers = await memory.statistics(agent)
+    busiest = [(one, name) for one, name, _ in numbers.by_author]
+    complete = len(busiest) == numbers.authors
+    return await _resolved(memory, agent, wanted, "person", busiest, complete=complete)
 
 
 async def place_key(memory: Memory, agent: str | None, wanted: str | None) -> str | None:
     """The place key `wanted` names; raises `UsageError` listing which it could mean."""
     if wanted is None:
         return None
-    busiest = [(key, name) for key, name, _ in (await memory.statistics(agent)).by_place]
-    return await _resolved(memory, agent, wanted, "place", busiest)
+    for one in await _agents(memory, agent):
+        if await memory.history(one, wanted, limit=1):
+            return wanted
+    numbers = await memory.statistics(agent)
+    busiest = [(key, name) for key, name, _ in numbers.by_place]
+    complete = len(busiest) == numbers.places
+    return await _resolved(memory, agent, wanted, "place", busiest, complete=complete)
+
+
+async def _agents(memory: Memory, agent: str | None) -> list[str]:
+    return await memory.agents() if agent is None else [agent]
 
 
 async def place_of(memory: Memory, agent: str, wanted: str) -> Place:
@@ -49,15 +65,17 @@ async def _resolved(
     wanted: str,
     kind: str,
     busiest: list[tuple[str, str]],
+    *,
+    complete: bool,
 ) -> str:
-    if any(one == wanted for one, _ in busiest):
-        return wanted
-    # The busiest do not prove that a name is unique; only everybody together does.
-    everyone = await _everyone(memory, agent, kind)
-    if any(one == wanted for one, _ in everyone):
-        return wanted
     folded = wanted.casefold().lstrip("#@")
-    same = {one for one, name in everyone if name.casefold().lstrip("#@") == folded}
+    # The busiest prove that a name is unique only if they are everybody.
+    same = _called(folded, busiest) if complete else set()
+    if len(same) == 1:
+        return same.pop()
+    everyone = await _everyone(memory, agent, kind)
+    # Names of today count before names that somebody once had.
+    same = _called(folded, dict(everyone).items()) or _called(folded, everyone)
     if not same:
         same = {one for one, _ in everyone if _last_part(one, kind).casefold() == folded}
     if len(same) == 1:
@@ -69,6 +87,10 @@ async def _resolved(
     near = sorted({one for one, name in everyone if folded in name.casefold() or folded in one})
     candidates = near or [one for one, _ in busiest]
     raise UsageError(f"no {kind} {wanted!r} here; there is {_shown(candidates, named)}")
+
+
+def _called(folded: str, named: Iterable[tuple[str, str]]) -> set[str]:
+    return {one for one, name in named if name.casefold().lstrip("#@") == folded}
 
 
 def _last_part(one: str, kind: str) -> str:
@@ -84,7 +106,7 @@ def _shown(ids: list[str], named: dict[str, str]) -> str:
 
 
 async def _everyone(memory: Memory, agent: str | None, kind: str) -> list[tuple[str, str]]:
-    """Every id with every name it ever had."""
+    """Every id with every name it ever had, in the order in which they were last used."""
     found: dict[tuple[str, str], None] = {}
     after = 0
     while True:
@@ -92,7 +114,8 @@ async def _everyone(memory: Memory, agent: str | None, kind: str) -> list[tuple[
         if not events:
             return list(found)
         for event in events:
+            one = (event.source.entity_id, event.source.entity_name)
             if kind == "place":
-                found[event.place.key, event.place.name] = None
-            else:
-                found[event.source.entity_id, event.source.entity_name] = None
+                one = (event.place.key, event.place.name)
+            found.pop(one, None)
+            found[one] = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
@@ -12,6 +13,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from memory_plugin._plugins import plugin_named
 from memory_plugin.cli.running import UsageError
 from memory_plugin.engine import Memory
 from memory_plugin.errors import StoreError
@@ -22,7 +24,7 @@ DbOption = Annotated[
     typer.Option(
         "--db",
         envvar=PATH_VARIABLE,
-        help="The memory file.  [default: memory-plugin/memory.sqlite3 in the user's data folder]",
+        help="The memory file; the one in your data folder if left out (`doctor` names it).",
         show_default=False,
         dir_okay=False,
     ),
@@ -30,10 +32,21 @@ DbOption = Annotated[
 AgentOption = Annotated[
     str | None, typer.Option("--agent", help="Whose memory; the only one in the file if left out.")
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="JSON on stdout, for programs.")]
+AnyAgentOption = Annotated[
+    str | None, typer.Option("--agent", help="Only this agent's; all agents' if left out.")
+]
+JsonOption = Annotated[
+    bool, typer.Option("--json", help="One JSON object on stdout, for programs.")
+]
+JsonLinesOption = Annotated[
+    bool, typer.Option("--json", help="One JSON object per line on stdout, for programs.")
+]
 PluginOption = Annotated[
     list[str] | None,
-    typer.Option("--plugin", help="A module or module:attribute to load as a plugin; repeatable."),
+    typer.Option(
+        "--plugin",
+        help="A module or module:attribute, also of this folder, to load as a plugin; repeatable.",
+    ),
 ]
 SinceOption = Annotated[
     str | None, typer.Option(help="From this date or time on, or an age such as 7d or 12h.")
@@ -58,14 +71,20 @@ def path_of(db: Path | None) -> Path:
     return (db or default_path()).expanduser()
 
 
-def settings_for(
-    db: Path | None, model: Literal["auto", "none"], plugins: Sequence[str] | None = None
-) -> Settings:
+def settings_for(db: Path | None, model: Literal["auto", "none"]) -> Settings:
     """Settings of a command; the environment may name a model folder."""
     # The path is settled by --db, which reads its variable itself.
     environment = {name: value for name, value in os.environ.items() if name != PATH_VARIABLE}
-    chosen = {"path": path_of(db), "model": model, "plugins": tuple(plugins or ())}
-    return Settings.from_mapping(chosen, environment)
+    return Settings.from_mapping({"path": path_of(db), "model": model}, environment)
+
+
+def plugins_of(names: Sequence[str] | None) -> list[object]:
+    """What --plugin names, loaded; raises `PluginError` naming the one that cannot be."""
+    here = str(Path.cwd())
+    if names and here not in sys.path:
+        # Last, so that a file that lies here by chance takes the place of no installed module.
+        sys.path.append(here)
+    return [plugin_named(name, "--plugin") for name in names or ()]
 
 
 @asynccontextmanager
@@ -77,14 +96,14 @@ async def memory_at(
     create: bool = False,
 ) -> AsyncIterator[Memory]:
     """The open memory; only with `create` may the file and its folder come into being."""
-    settings = settings_for(db, model, plugins)
+    settings = settings_for(db, model)
     if create:
         settings.path.parent.mkdir(parents=True, exist_ok=True)
     elif not settings.path.exists():
         raise StoreError(
             f"there is no memory at {settings.path}; import something first, or name it with --db"
         )
-    memory = await Memory.open(settings)
+    memory = await Memory.open(settings, plugins=plugins_of(plugins))
     async with memory:
         yield memory
 

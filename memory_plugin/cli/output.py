@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.progress import (
     BarColumn,
@@ -24,6 +25,7 @@ from rich.text import Text
 from memory_plugin.codec import event_to_json
 from memory_plugin.types import Hit, PerceptionEvent
 
+_GAP, _NARROWEST = 2, 5
 _JSON = json.JSONEncoder(ensure_ascii=False, default=str)
 
 
@@ -47,28 +49,50 @@ def note(line: str) -> None:
     sys.stderr.write(line + "\n")
 
 
+def counted(number: int, noun: str) -> str:
+    """``1 event``, ``2 events``."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def say_json(value: Any) -> None:
     """One JSON document on one line."""
     say(_JSON.encode(value))
 
 
-def say_table(heads: Sequence[str], rows: Sequence[Sequence[str]], *, wide: int = -1) -> None:
+def say_table(
+    heads: Sequence[str], rows: Sequence[Sequence[str]], remarks: Sequence[str] = ()
+) -> None:
     """Rows under heads; in a pipe one tab-separated line each, without the heads.
 
-    `wide` is the column that may be folded over several lines.
+    The last column may be long and is folded. `remarks`, one a row, stand under it; in a pipe
+    they are the column before it.
     """
     clean = [[printable(cell) for cell in row] for row in rows]
+    below = [printable(remark) for remark in remarks]
     if not is_terminal():
-        for row in clean:
-            say("\t".join(row))
+        for row, *remark in zip(clean, *([below] if below else []), strict=True):
+            say("\t".join((*row[:-1], *remark, row[-1])))
         return
+    console = Console(file=sys.stdout, highlight=False)
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for index, head in enumerate(heads):
-        folds = index == wide % len(heads)
-        table.add_column(head, overflow="fold" if folds else "ellipsis", no_wrap=not folds)
-    for row in clean:
-        table.add_row(*(Text(cell) for cell in row))
-    Console(file=sys.stdout, highlight=False).print(table)
+    for head, width in zip(heads, _widths(heads, clean, console.width), strict=False):
+        table.add_column(head, no_wrap=True, overflow="ellipsis", width=width)
+    table.add_column(heads[-1], overflow="fold")
+    for index, row in enumerate(clean):
+        last = Text(row[-1])
+        if below:
+            last.append(f"\n{below[index]}", style="dim")
+        table.add_row(*map(Text, row[:-1]), last)
+    console.print(table)
+
+
+def _widths(heads: Sequence[str], rows: Sequence[Sequence[str]], columns: int) -> list[int]:
+    """How wide all columns but the last are, so that a third is left for that one."""
+    widths = [max(map(cell_len, cells)) for cells in zip(heads, *rows, strict=True)][:-1]
+    room = columns - columns // 3 - _GAP * len(widths)
+    while sum(widths) > room and max(widths) > _NARROWEST:
+        widths[widths.index(max(widths))] -= 1
+    return widths
 
 
 def progress(*, unit: str) -> Progress:

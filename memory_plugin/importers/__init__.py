@@ -11,7 +11,7 @@ from memory_plugin.importers.discord_export import read_discord_export
 from memory_plugin.importers.discord_package import read_discord_package
 from memory_plugin.importers.json_records import read_json_records
 from memory_plugin.importers.plain_logs import read_plain_log
-from memory_plugin.importers.values import File, Options, Skipped
+from memory_plugin.importers.values import File, Guesses, Options, Skipped
 from memory_plugin.types import PerceptionEvent
 
 Reader = Callable[[File], Iterator[PerceptionEvent | Skipped]]
@@ -28,16 +28,19 @@ def read(
     path: Path,
     options: Options,
     format: str | None = None,  # noqa: A002 - the word users say
+    guesses: Guesses | None = None,
 ) -> Iterator[PerceptionEvent | Skipped]:
     """Every message of a file as an event, or the reason why it is none.
 
     Lazy, so a file of any size takes little memory. External ids are the same in every reading,
     so importing twice adds nothing. Raises `ImportFileError` for a file that cannot be read at
-    all; a single bad message is answered as `Skipped`.
+    all; a single bad message is answered as `Skipped`. What had to be guessed is counted in
+    `guesses`.
     """
     if format is not None and format not in FORMATS:
         raise ImportFileError(f"unknown format {format!r}; known are {', '.join(FORMATS)}")
-    return FORMATS[format or detect(path)](File(path=path, options=options))
+    file = File(path=path, options=options, guesses=guesses or Guesses())
+    return FORMATS[format or detect(path)](file)
 
 
-__all__ = ["FORMATS", "Options", "Skipped", "detect", "read"]
+__all__ = ["FORMATS", "Guesses", "Options", "Skipped", "detect", "read"]

@@ -13,7 +13,7 @@ from memory_plugin.errors import ValidationError
 from memory_plugin.importers.json_stream import CutOffError, Window, elements, parsed
 from memory_plugin.importers.people import without_others
 from memory_plugin.importers.text_files import LONGEST_LINE_CHARS, lines_of, open_text
-from memory_plugin.importers.values import File, Numbering, Skipped, parse_time
+from memory_plugin.importers.values import File, Numbering, Skipped
 from memory_plugin.types import PerceptionEvent, Place, Source, checked_id
 
 _WHO = ("author", "user", "name", "speaker", "from", "sender", "nick", "username", "role")
@@ -200,7 +200,7 @@ def _time(value: Any, file: File) -> datetime:
         try:
             value = float(value)
         except ValueError:
-            return parse_time(value, file.options.zone)
+            return file.time_of(value)
     if not isinstance(value, int | float) or not math.isfinite(value):
         raise ValidationError("time", value, "is not a time")
     seconds = value / 1000 if abs(value) >= _MILLISECONDS else value

@@ -245,6 +245,7 @@ def _event(
 ) -> PerceptionEvent | Skipped:
     said = message.said
     try:
+        file.guesses.zoneless += said.stamp is not None and said.stamp.offset is None
         # Without a time of its own a line is known by what it says and where it stands.
         known_time = "" if message.estimated else message.at.astimezone(UTC).isoformat()
         return PerceptionEvent(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
 from hashlib import blake2b
 from pathlib import Path
@@ -58,12 +58,28 @@ class Skipped:
     reason: str
 
 
+@dataclass(slots=True, kw_only=True)
+class Guesses:
+    """What an import took for granted: how many times named no offset."""
+
+    zoneless: int = 0
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class File:
-    """The file an import reads and the options it was asked with."""
+    """The file an import reads, the options it was asked with, and where it counts its guesses."""
 
     path: Path
     options: Options
+    guesses: Guesses = field(default_factory=Guesses)
+
+    def time_of(self, text: str) -> datetime:
+        """An ISO 8601 time; one without an offset is counted as a guess. Raises `ValueError`."""
+        parsed = datetime.fromisoformat(text.strip())
+        if parsed.tzinfo is not None:
+            return parsed
+        self.guesses.zoneless += 1
+        return parsed.replace(tzinfo=self.options.zone)
 
 
 class Numbering:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -13,6 +15,16 @@ from memory_plugin.cli.app import app
 from memory_plugin.cli.counting import bar
 from memory_plugin.cli.output import printable
 from memory_plugin.codec import loads
+
+
+MODELLESS = """
+from memory_plugin import hookimpl
+from memory_plugin.parts import WordsOnly
+
+@hookimpl
+def open_embedder():
+    return WordsOnly(reason="it is the test's wish")
+"""
 
 
 def test_importing_again_stores_nothing_twice(filled, export):
@@ -198,6 +210,51 @@ def test_doctor_finds_a_missing_model(filled, tmp_path):
     assert any("nowhere" in one["seen"] for one in found["findings"] if one["state"] == "wrong")
 
 
+def test_doctor_looks_at_the_model_and_the_plugins_before_there_is_a_file(cli, tmp_path):
+    done = cli(
+        "doctor", "--plugin", "no_such_plugin", MEMORY_PLUGIN_MODEL_DIR=str(tmp_path / "nowhere")
+    )
+
+    lines = [line.split(maxsplit=2) for line in done.stdout.splitlines()]
+    states = {name: state for state, name, _ in lines}
+    assert (states["file"], states["model"], states["plugin"]) == ("note", "WRONG", "WRONG")
+    assert done.stderr == f"memory-plugin: 2 of {len(lines)} checks failed\n"
+    assert not cli.db.parent.exists()
+
+
+def test_doctor_takes_a_memory_without_any_model_for_a_note(filled, tmp_path):
+    (tmp_path / "modelless.py").write_text(MODELLESS)
+
+    done = filled("doctor", "--plugin", "modelless", "--json")
+
+    found = {one["name"]: one for one in json.loads(done.stdout)["findings"]}
+    assert done.returncode == 0
+    assert found["model"]["state"] == "note"
+    assert found["model"]["seen"] == "words only, because it is the test's wish"
+
+
+def test_doctor_names_no_python_values(filled):
+    done = filled("doctor")
+
+    assert done.returncode == 0
+    assert not set("[]{}") & set(done.stdout)
+
+
+def test_doctor_and_model_show_name_the_model_alike(filled):
+    shown = filled("model", "show")
+    if shown.returncode:
+        pytest.skip("there is no model here")
+    named = shown.stdout.splitlines()[0].removeprefix("model").strip()
+
+    assert named in filled("doctor").stdout
+
+
+def test_stats_of_a_few_events_leave_empty_hours_out(filled):
+    hours = filled("stats").stdout.partition("By hour")[2].partition("By weekday")[0]
+
+    assert [line.split()[:2] for line in hours.splitlines()[1:] if line] == [["09", "5"]]
+
+
 def test_check_says_that_a_sound_file_is_well(filled):
     done = filled("check", "--json")
 
@@ -245,3 +302,18 @@ def test_the_longest_bar_is_as_wide_as_the_chart_and_none_is_lost():
     assert len(bar(7, 7, width=10)) == 10
     assert bar(0, 7) == ""
     assert bar(1, 1_000_000) != ""
+
+
+def test_the_shell_completes_commands_and_options(cli):
+    asked = {"_MEMORY_PLUGIN_COMPLETE": "complete_bash", "COMP_WORDS": "memory-plugin re"}
+
+    done = subprocess.run(
+        [Path(sys.executable).with_name("memory-plugin")],
+        env=cli.env | asked | {"COMP_CWORD": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+    assert done.stdout.split() == ["recall", "restore"]

@@ -44,10 +44,21 @@ def test_another_person_is_not_told(cli):
 
 
 def test_forgetting_in_a_chat_erases_both_sides(cli):
-    done = cli("chat", "--name", "Ann", stdin="my dog is called Biscuit\n/forget\n/who\n")
+    done = cli("chat", "--name", "Ann", stdin="my dog is called Biscuit\n/forget\nyes\n/who\n")
 
+    assert "Erase 2 things said here for good? (yes/no)" in done.stdout
     assert "I forgot 2 things" in done.stdout
     assert "I know nothing of you yet" in done.stdout
+
+
+@pytest.mark.parametrize("answer", ["no", "/quit", "the weather is fine", ""])
+def test_forgetting_in_a_chat_needs_a_yes(cli, answer):
+    said = f"my dog is called Biscuit\n/forget\n{answer}\nyes\n"
+
+    done = cli("chat", "--name", "Ann", stdin=said)
+
+    assert "I forgot" not in done.stdout
+    assert "Biscuit" in cli("history").stdout
 
 
 def test_why_and_help_answer(cli):
@@ -66,6 +77,33 @@ def test_a_plugin_answers_instead(cli):
     done = cli("chat", "--name", "Ann", "--plugin", "parrot", stdin="good morning\n")
 
     assert "You said: good morning" in done.stdout
+
+
+def test_a_plugin_in_the_folder_one_is_in_is_found(cli, tmp_path):
+    folder = tmp_path / "alarms"
+    folder.mkdir()
+    (folder / "fire_alarm.py").write_text(RESPONDER)
+
+    # As the installed command has it: `python -c` would put the folder there by itself.
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "memory_plugin", "chat", "--plugin", "fire_alarm"],
+        input="good morning\n",
+        capture_output=True,
+        text=True,
+        env=cli.env,
+        cwd=folder,
+        check=False,
+        timeout=60,
+    )
+
+    assert "You said: good morning" in done.stdout, done.stderr
+
+
+def test_a_plugin_that_is_not_there_is_said_to_be_from_the_option(cli):
+    done = cli("chat", "--plugin", "no_such_plugin", stdin="good morning\n")
+
+    assert done.returncode == 3
+    assert "cannot load plugin 'no_such_plugin' from --plugin" in done.stderr
 
 
 def _stored(path) -> int:
