@@ -76,16 +76,21 @@ class Dispatch:
     async def first(
         self, hook: str, check: Callable[[Any], Any] | None = None, **arguments: Any
     ) -> Any:
-        """The first answer that is not None and passes `check`; None if nobody has one."""
+        """The first answer that is not None and passes `check`; None if nobody has one.
+
+        A check answers what to use of an answer, or raises.
+        """
         for impl in self.implementations(hook):
             answer = await self.ask(impl, arguments, check)
             if answer is not None and answer is not SKIPPED:
                 return answer
         return None
 
-    async def each(self, hook: str, **arguments: Any) -> list[Any]:
+    async def each(
+        self, hook: str, check: Callable[[Any], Any] | None = None, **arguments: Any
+    ) -> list[Any]:
         """All answers but None, in order; `SKIPPED` stands for an implementation that failed."""
-        answers = [await self.ask(impl, arguments) for impl in self.implementations(hook)]
+        answers = [await self.ask(impl, arguments, check) for impl in self.implementations(hook)]
         return [one for one in answers if one is not None]
 
     async def chain(
@@ -93,7 +98,7 @@ class Dispatch:
     ) -> Any:
         """`value` as it comes out when every implementation may replace it.
 
-        `check` gets each answer and raises if it is unfit; the value then goes on as it was.
+        `check` answers what to use of an answer, or raises; the value then goes on as it was.
         """
         for impl in self.implementations(hook):
             answer = await self.ask(impl, {**arguments, name: value}, check)
@@ -116,11 +121,15 @@ class Dispatch:
         try:
             answer = await _called(impl, arguments, self._timeout_s if limited else None)
             if answer is not None and check is not None:
-                check(answer)
-        except Exception:
-            self.failures[impl.plugin_name] += 1
-            log.exception("plugin %r failed in %s; skipped", impl.plugin_name, _hook_name(impl))
-            return SKIPPED
+                answer = check(answer)
+        except asyncio.CancelledError as tripped:
+            # Who cancels the caller means it. A plugin that trips over a task of its own does not.
+            task = asyncio.current_task()
+            if task is None or task.cancelling():
+                raise
+            return self._failed(impl, tripped)
+        except Exception as fault:
+            return self._failed(impl, fault)
         if not _is_async(impl) and time.perf_counter() - began > SLOW_S:
             self.slow[impl.plugin_name] += 1
             log.warning(
@@ -130,6 +139,12 @@ class Dispatch:
                 (time.perf_counter() - began) * 1000,
             )
         return answer
+
+    def _failed(self, impl: HookImpl, fault: BaseException) -> Skipped:
+        self.failures[impl.plugin_name] += 1
+        name = _hook_name(impl)
+        log.error("plugin %r failed in %s; skipped", impl.plugin_name, name, exc_info=fault)
+        return SKIPPED
 
     def plugins(self, hooks: Sequence[str]) -> list[dict[str, Any]]:
         """Facts for `status()`: every plugin in order, what it implements, how often it failed."""

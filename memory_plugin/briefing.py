@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 from memory_plugin._dispatch import SKIPPED, Dispatch
@@ -25,6 +27,8 @@ MIN_SCORE = 0.05
 AWAY = timedelta(hours=1)
 MISSED_LOOKED_AT = 200
 MISSED = 10
+# How long `why` waits for the trace of a context that was just built.
+WHY_WAITS_S = 1.0
 
 
 class Briefing:
@@ -88,7 +92,8 @@ class Briefing:
             missed=await self._missed(scope, speaker, event, now),
         )
         context = await self._rendered(material, budget_tokens)
-        await self._store.save_trace(agent_id, place.key, context.trace)
+        # An errand, so that reading does not wait for a writer or fail with a full disk.
+        self._errands.add(partial(self._save_trace, agent_id, place.key, context.trace))
         if kept.dropped:
             self._errands.add(
                 lambda: self._dispatch.each(
@@ -97,10 +102,20 @@ class Briefing:
             )
         return context
 
+    async def _save_trace(self, agent_id: str, place_key: str, trace: Mapping[str, Any]) -> None:
+        ids = sorted(_ids_in(trace))
+        if len(await self._store.get(ids)) < len(ids):
+            # Something was erased meanwhile; what names it must not be written after it.
+            return
+        await self._store.save_trace(agent_id, place_key, trace)
+
     async def _truncated(self, window: Sequence[PerceptionEvent], tokens: int) -> Truncated:
-        def fits(answer: Any) -> None:
-            if not isinstance(answer, Truncated):
-                raise ValidationError("truncate", answer, "must be a Truncated")
+        def fits(answer: Any) -> Truncated:
+            if not isinstance(answer, Truncated) or not all(
+                isinstance(one, PerceptionEvent) for one in (*answer.kept, *answer.dropped)
+            ):
+                raise ValidationError("truncate", answer, "must be a Truncated of events")
+            return answer
 
         budget = Budget(tokens=max(tokens, 1))
         answer: Truncated = await self._dispatch.first(
@@ -118,7 +133,7 @@ class Briefing:
             if not heard:
                 return []
             event = heard[-1]
-        answers = await self._dispatch.each("activate", event=event)
+        answers = await self._dispatch.each("activate", _as_cues, event=event)
         cues = [cue for answer in answers if answer is not SKIPPED for cue in answer]
         return list(dict.fromkeys(cues))
 
@@ -178,9 +193,15 @@ class Briefing:
         return sorted(allowed[:MISSED], key=lambda one: (one.timestamp, one.id))
 
     async def _rendered(self, material: Material, budget_tokens: int) -> Context:
-        def fits(answer: Any) -> None:
+        def fits(answer: Any) -> Context:
             if not isinstance(answer, Context):
                 raise ValidationError("render_context", answer, "must be a Context")
+            if not isinstance(answer.trace, Mapping):
+                raise ValidationError(
+                    "render_context", answer.trace, "must have an object as trace"
+                )
+            json.dumps(dict(answer.trace), allow_nan=False)
+            return answer
 
         context: Context = await self._dispatch.first(
             "render_context",
@@ -193,12 +214,20 @@ class Briefing:
 
     async def why(self, agent_id: str, place_key: str) -> str | None:
         """The last trace of a place in words, with the texts of events that still exist."""
+        await self._errands.finish(WHY_WAITS_S)
         trace = await self._store.last_trace(agent_id, place_key)
         if trace is None:
             return None
         ids = sorted(_ids_in(trace))
         events = await self._store.get(ids)
         return explain(trace, {event.id: event for event in events})
+
+
+def _as_cues(answer: Any) -> tuple[Cue, ...]:
+    cues = tuple(answer)
+    if not all(isinstance(one, Cue) for one in cues):
+        raise ValidationError("activate", answer, "must be a sequence of Cue")
+    return cues
 
 
 def _by(scope: Scope, entity_id: str) -> Scope:

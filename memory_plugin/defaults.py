@@ -49,7 +49,8 @@ class Defaults:
             # reason to run on in another way than was asked for.
             if settings.model_dir is not None:
                 raise
-            log.warning("no model, recall is by words only: %s", fault)
+            # Why stands in `status()`; a line for every start has to be short.
+            log.warning("no model: recall is by words only; `memory-plugin doctor` says why")
             return WordsOnly(reason=str(fault))
 
     @hookimpl

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from contextlib import AsyncExitStack
 from datetime import datetime
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from memory_plugin._dispatch import Dispatch
 from memory_plugin._plugins import HOOKS, load_plugins
@@ -17,7 +19,7 @@ from memory_plugin.briefing import Briefing
 from memory_plugin.context import Context
 from memory_plugin.defaults import Defaults
 from memory_plugin.errands import Errands
-from memory_plugin.errors import ClosedError, PluginError
+from memory_plugin.errors import ClosedError, PluginError, ValidationError
 from memory_plugin.indexing import Indexer, Progress
 from memory_plugin.intake import Intake
 from memory_plugin.parts import (
@@ -40,6 +42,8 @@ log = logging.getLogger(__name__)
 
 BULK = 500
 CLOSE_S = 10.0
+SETTLE_S = 2.0
+T = TypeVar("T")
 
 
 class Memory:
@@ -83,6 +87,9 @@ class Memory:
             count=self.count_tokens,
         )
         self._closed = False
+        self._closing: asyncio.Task[None] | None = None
+        # What must be finished once it has begun, even if who asked for it gives up.
+        self._held: set[asyncio.Task[Any]] = set()
 
     @classmethod
     async def open(
@@ -186,7 +193,7 @@ class Memory:
     ) -> bool:
         """Replace an event's text, its words and its vector; False if a newer edit was there."""
         store = self._open_store()
-        await self._intake.flush()
+        await self._settle()
         done = await store.edit(agent_id, external_id, content, edited_at, narrative_text)
         self._windows.note_edit(agent_id, external_id)
         self._wake_indexer()
@@ -197,11 +204,38 @@ class Memory:
 
         Answers how many were there.
         """
-        store = self._open_store()
-        await self._intake.flush()
-        ids = await store.delete(agent_id, external_ids)
+        self._open_store()
+        if isinstance(external_ids, str):
+            raise ValidationError("external_ids", external_ids, "must be a list of ids")
+        return await self._finished(self._delete(agent_id, tuple(external_ids)))
+
+    async def _delete(self, agent_id: str, external_ids: Sequence[str]) -> int:
+        await self._settle()
+        ids = await self._store.delete(agent_id, external_ids)
         self._windows.drop(ids)
+        for one in ids:
+            self._tell_forgotten(
+                Selection(agent_id=agent_id, event_id=one), Erased(events=1, vectors=0, ids=(one,))
+            )
         return len(ids)
+
+    async def _settle(self) -> None:
+        """Give what `perceive_soon` took a moment to be stored before it is changed or removed."""
+        if not await self._intake.flush(SETTLE_S):
+            log.warning("%d events could not be stored yet", self._intake.waiting)
+
+    async def _finished(self, work: Coroutine[Any, Any, T]) -> T:
+        """Do a piece of work to its end, even if the caller is cancelled."""
+        task = asyncio.create_task(work)
+        self._held.add(task)
+        task.add_done_callback(self._held.discard)
+        return await asyncio.shield(task)
+
+    def _tell_forgotten(self, selection: Selection, erased: Erased) -> None:
+        # Behind the news of the events themselves: who keeps copies must hear of them first.
+        self._errands.add(
+            partial(self._dispatch.each, "forgotten", selection=selection, erased=erased)
+        )
 
     def _stored(self, events: Sequence[PerceptionEvent], answers: Sequence[Added]) -> None:
         for event, answer in zip(events, answers, strict=True):
@@ -299,10 +333,10 @@ class Memory:
             event=event,
             query=query,
             speaker=speaker,
-            audience=tuple(audience),
+            audience=_as_ids(audience),
             identity=identity,
             agent_name=agent_name,
-            budget_tokens=budget_tokens or self.settings.context_tokens,
+            budget_tokens=self.settings.context_tokens if budget_tokens is None else budget_tokens,
             now=now or self._clock(),
         )
 
@@ -350,11 +384,16 @@ class Memory:
 
     async def forget(self, selection: Selection) -> Erased:
         """Erase events with all their traces; a replay of them is refused from then on."""
-        store = self._open_store()
-        await self._intake.flush()
-        erased = await store.erase(selection)
+        self._open_store()
+        return await self._finished(self._forget(selection))
+
+    async def _forget(self, selection: Selection) -> Erased:
+        await self._settle()
+        self._intake.discard(selection.matches)
+        erased = await self._store.erase(selection)
         self._windows.drop(erased.ids)
-        await self._dispatch.each("forgotten", selection=selection, erased=erased)
+        self._tell_forgotten(selection, erased)
+        await self._errands.finish(self.settings.hook_timeout_s)
         return erased
 
     async def export(
@@ -386,14 +425,19 @@ class Memory:
     async def status(self) -> dict[str, Any]:
         """How this memory is running: nothing that is degraded stays unsaid here."""
         store = self._open_store()
+        kept = dict(await store.status())
+        fault = self._words_only or self._searcher.model_fault
+        if self._embedder is not None and kept.get("model") != self._embedder.name:
+            fault = f"the vectors in the file are of another model ({kept.get('model')})"
         return {
-            "mode": "words only" if self._embedder is None else "words and meaning",
-            "words_only_because": self._words_only,
-            "store": dict(await store.status()),
+            "mode": "words and meaning" if fault is None else "words only",
+            "words_only_because": fault,
+            "store": kept,
             "embedder": None if self._embedder is None else dict(self._embedder.status()),
             "indexing": None if self._indexer is None else self._indexer.status(),
             "awaiting_vectors": await store.embedding_backlog(),
             "awaiting_storage": self._intake.waiting,
+            "refused_events": self._intake.refused,
             "awaiting_news": len(self._errands),
             "dropped_news": self._errands.dropped,
             "plugins": self._dispatch.plugins(HOOKS),
@@ -401,22 +445,34 @@ class Memory:
 
     async def close(self) -> None:
         """Take nothing more, store what was taken, let go of model and file. Safe to call twice."""
-        if self._closed:
-            return
-        self._closed = True
+        if self._closing is None:
+            self._closed = True
+            self._closing = asyncio.create_task(self._close(), name="memory-plugin close")
+        await asyncio.shield(self._closing)
+
+    async def _close(self) -> None:
+        async with AsyncExitStack() as last_first:
+            last_first.push_async_callback(self._store.close)
+            if self._embedder is not None:
+                last_first.push_async_callback(self._embedder.close)
+            if self._indexer is not None:
+                last_first.push_async_callback(self._indexer.close)
+            last_first.push_async_callback(self._close_queues)
+            await asyncio.gather(*self._held, return_exceptions=True)
+
+    async def _close_queues(self) -> None:
         lost = await self._intake.close(CLOSE_S)
         if lost:
             log.error("closed with %d events not stored", lost)
         untold = await self._errands.close(CLOSE_S)
         if untold:
             log.warning("closed with %d pieces of news untold", untold)
-        try:
-            if self._indexer is not None:
-                await self._indexer.close()
-            if self._embedder is not None:
-                await self._embedder.close()
-        finally:
-            await asyncio.shield(self._store.close())
+
+
+def _as_ids(ids: Sequence[str]) -> tuple[str, ...]:
+    if isinstance(ids, str):
+        raise ValidationError("audience", ids, "must be a list of ids")
+    return tuple(ids)
 
 
 def _checked(embedder: object) -> Embedder | WordsOnly:

@@ -7,6 +7,8 @@ import logging
 from collections import deque
 from collections.abc import Awaitable, Callable
 
+from memory_plugin.errors import MemoryPluginError
+
 log = logging.getLogger(__name__)
 
 Errand = Callable[[], Awaitable[object]]
@@ -42,24 +44,28 @@ class Errands:
             # Taken off only when done, so that `finish` waits for the one that runs.
             try:
                 await self._waiting[0]()
+            except MemoryPluginError:
+                log.exception("an errand failed; the next one goes on")
             finally:
                 self._waiting.popleft()
 
-    async def finish(self) -> None:
-        """Wait until nothing is left to do."""
-        while self._task is not None and not self._task.done():
-            await asyncio.shield(self._task)
+    async def finish(self, timeout_s: float | None = None) -> bool:
+        """Wait until nothing is left to do; False if that took longer than `timeout_s`."""
+        try:
+            async with asyncio.timeout(timeout_s):
+                while self._task is not None and not self._task.done():
+                    await asyncio.shield(self._task)
+        except TimeoutError:
+            return False
+        return True
 
     async def close(self, timeout_s: float) -> int:
         """Finish within a time; answers how many errands were abandoned."""
-        try:
-            async with asyncio.timeout(timeout_s):
-                await self.finish()
-        except TimeoutError:
-            left = len(self._waiting)
-            self._waiting.clear()
-            if self._task is not None:
-                self._task.cancel()
-                await asyncio.gather(self._task, return_exceptions=True)
-            return left
-        return 0
+        if await self.finish(timeout_s):
+            return 0
+        left = len(self._waiting)
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+        self._waiting.clear()
+        return left

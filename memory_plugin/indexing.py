@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
 
-from memory_plugin.errors import EmbedderError, StoreError
-from memory_plugin.parts import Embedder, SearchStore, Unembedded
+import numpy as np
+
+from memory_plugin.errors import EmbedderError, MemoryPluginError
+from memory_plugin.parts import Embedder, SearchStore, Unembedded, Vectors
 
 log = logging.getLogger(__name__)
 
@@ -18,6 +20,25 @@ LOOK_AGAIN_S = 30.0
 RETRY_S = 2.0
 
 Progress = Callable[[int, int], None]
+
+
+async def vectors_of(
+    embedder: Embedder, texts: Sequence[str], kind: Literal["passage", "query"] = "passage"
+) -> Vectors:
+    """The vectors of texts; raises `EmbedderError` for anything but one row for each."""
+    try:
+        vectors = await embedder.embed(texts, kind)
+    except MemoryPluginError:
+        raise
+    except Exception as fault:
+        raise EmbedderError(f"the embedder {embedder.name} failed: {fault!r}") from fault
+    if len(vectors) != len(texts):
+        raise EmbedderError(
+            f"the embedder {embedder.name} gave {len(vectors)} vectors for {len(texts)} texts"
+        )
+    if not np.isfinite(vectors).all():
+        raise EmbedderError(f"the embedder {embedder.name} gave what is no number")
+    return vectors
 
 
 class Indexer:
@@ -65,7 +86,7 @@ class Indexer:
             self._wanted.clear()
             try:
                 await self.catch_up()
-            except (EmbedderError, StoreError):
+            except MemoryPluginError:
                 log.exception("embedding failed; trying again")
                 await asyncio.sleep(RETRY_S)
                 self._wanted.set()
@@ -77,21 +98,24 @@ class Indexer:
         if not jobs:
             return 0, 0
         try:
-            vectors = await self._embedder.embed([one.text for one in jobs])
+            return await self._embedded(jobs), len(jobs)
         except EmbedderError:
             if len(jobs) == 1:
                 self._refuse(jobs[0])
                 return 0, 1
             return await self._one_by_one(jobs)
-        return await self._store.add_vectors(list(zip(jobs, vectors, strict=True))), len(jobs)
+
+    async def _embedded(self, jobs: list[Unembedded]) -> int:
+        """Embed and store; whatever a stranger's embedder does wrong is an `EmbedderError`."""
+        vectors = await vectors_of(self._embedder, [one.text for one in jobs])
+        return await self._store.add_vectors(list(zip(jobs, vectors, strict=True)))
 
     async def _one_by_one(self, jobs: list[Unembedded]) -> tuple[int, int]:
         """One text that the model refuses must not keep the others from their vectors."""
         stored = failed = 0
         for job in jobs:
             try:
-                vector = await self._embedder.embed([job.text])
-                stored += await self._store.add_vectors([(job, vector[0])])
+                stored += await self._embedded([job])
             except EmbedderError:
                 failed += 1
                 self._refuse(job)

@@ -60,6 +60,23 @@ class Selection:
     since: datetime | None = None
     until: datetime | None = None
 
+    def matches(self, event: PerceptionEvent) -> bool:
+        """Whether an event is selected; an empty selection selects nothing."""
+        wishes = (
+            (self.agent_id, event.agent_id),
+            (self.entity_id, event.source.entity_id),
+            (self.place_key, event.place.key),
+            (self.event_id, event.id),
+        )
+        given = [(wish, value) for wish, value in wishes if wish is not None]
+        if not given and self.since is None and self.until is None:
+            return False
+        return (
+            all(wish == value for wish, value in given)
+            and (self.since is None or event.timestamp >= self.since)
+            and (self.until is None or event.timestamp < self.until)
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Erased:

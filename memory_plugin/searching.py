@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
 
 from memory_plugin._dispatch import SKIPPED, Dispatch
 from memory_plugin.embedding.centre import question_centre
-from memory_plugin.errors import ValidationError
+from memory_plugin.errors import EmbedderError, MemoryPluginError, StoreError, ValidationError
+from memory_plugin.indexing import vectors_of
 from memory_plugin.parts import Candidates, Embedder, Store, Vectors
 from memory_plugin.recall import Ranked, parse_query, rank, rank_person
 from memory_plugin.text import query_terms
 from memory_plugin.types import Hit, PerceptionEvent, Scope, checked_text, checked_time
 from memory_plugin.visibility import shelves_for, shelves_of
 
+log = logging.getLogger(__name__)
+
 # Ranking more rows than this takes longer than an event loop should be held.
 RANK_ON_LOOP = 4_000
+LONGEST_QUERY = 2_000
 
 
 class Searcher:
@@ -35,6 +40,9 @@ class Searcher:
         self._embedder = embedder
         self._clock = clock
         self._centre: Vectors | None = None
+        self._centring = asyncio.Lock()
+        # Why the last query was looked up by its words only; None while meaning works.
+        self.model_fault: str | None = None
         self._chained = bool(dispatch.implementations("recall"))
         self._tightened = bool(dispatch.implementations("visible"))
 
@@ -63,7 +71,7 @@ class Searcher:
         hits = await self._hits(ranked)
         if self._chained:
             hits = await self._dispatch.chain(
-                "recall", "hits", hits, _check_hits, query=query, scope=scope
+                "recall", "hits", tuple(hits), _as_hits, query=query, scope=scope
             )
         hits = [hit for hit in hits if hit.score >= min_score]
         # What the store found is visible already; only plugins can have changed that.
@@ -82,6 +90,9 @@ class Searcher:
     async def _ranked(
         self, query: str | None, scope: Scope, now: datetime, wanted: int
     ) -> list[Ranked]:
+        if query is not None:
+            # A message of a megabyte may be stored, but nobody asks at such length.
+            query = query[:LONGEST_QUERY]
         if query is None or not query.strip():
             found = await self._store.search(scope, (), None)
             return await _off_loop(found, lambda: rank_person(found, now=now, limit=wanted))
@@ -91,19 +102,38 @@ class Searcher:
         return await _off_loop(found, lambda: rank(found, parsed, now=now, limit=wanted))
 
     async def _query_vector(self, query: str) -> Vectors | None:
+        """The query's vector; None without a model, and when the model fails: words still work."""
         if self._embedder is None:
             return None
-        if self._centre is None:
-            self._centre = await self._load_centre(self._embedder)
-        vector: Vectors = (await self._embedder.embed([query], "query"))[0] - self._centre
+        try:
+            async with self._centring:
+                if self._centre is None:
+                    self._centre = await self._load_centre(self._embedder)
+            found = await vectors_of(self._embedder, [query], "query")
+        except EmbedderError as fault:
+            if self.model_fault is None:
+                log.exception("the model failed; queries are looked up by words only")
+            self.model_fault = str(fault)
+            return None
+        self.model_fault = None
+        vector: Vectors = found[0] - self._centre
         return vector
 
     async def _load_centre(self, embedder: Embedder) -> Vectors:
         """What all questions have in common, so that it can be left out of each."""
         kept = await self._store.load_centre(embedder.name)
         if kept is None:
-            kept = await question_centre(embedder)
-            await self._store.save_centre(embedder.name, kept)
+            try:
+                kept = await question_centre(embedder)
+            except MemoryPluginError:
+                raise
+            except Exception as fault:
+                raise EmbedderError(f"the embedder {embedder.name} failed: {fault!r}") from fault
+            try:
+                await self._store.save_centre(embedder.name, kept)
+            except StoreError:
+                # It is computed anew next time; reading must not depend on writing.
+                log.warning("the mean question vector could not be kept", exc_info=True)
         return kept
 
     async def _hits(self, ranked: Sequence[Ranked]) -> list[Hit]:
@@ -137,7 +167,7 @@ class Searcher:
         return allowed
 
     async def _agreed(self, event: PerceptionEvent, scope: Scope) -> bool:
-        answers = await self._dispatch.each("visible", event=event, scope=scope)
+        answers = await self._dispatch.each("visible", _as_bool, event=event, scope=scope)
         # An implementation that failed could have said no.
         return all(answer is not SKIPPED and answer is not False for answer in answers)
 
@@ -146,9 +176,19 @@ async def _off_loop(found: Candidates, work: Callable[[], list[Ranked]]) -> list
     return work() if len(found) <= RANK_ON_LOOP else await asyncio.to_thread(work)
 
 
-def _check_hits(answer: Any) -> None:
-    if isinstance(answer, str) or not all(isinstance(one, Hit) for one in answer):
+def _as_bool(answer: Any) -> bool:
+    if not isinstance(answer, bool):
+        raise ValidationError("visible", answer, "must be True, False or None")
+    return answer
+
+
+def _as_hits(answer: Any) -> tuple[Hit, ...]:
+    hits = tuple(answer)
+    if not all(isinstance(one, Hit) for one in hits):
         raise ValidationError("recall", answer, "must be a sequence of Hit")
+    if len({one.event.id for one in hits}) < len(hits):
+        raise ValidationError("recall", len(hits), "holds an event twice")
+    return hits
 
 
 def _cut(

@@ -173,9 +173,15 @@ class Place:
 
     @property
     def key(self) -> str:
-        """One text that names this place: ``platform/space/channel``, slashes escaped as %2F."""
-        space = "" if self.space is None else _key_part(self.space)
-        return f"{_key_part(self.platform)}/{space}/{_key_part(self.channel)}"
+        """One text that names this place: ``platform/space/channel``, slashes escaped as %2F.
+
+        A direct place goes on with ``/with/`` and its participants: what two whisper in a room is
+        not said in the room, whatever the host calls its channel.
+        """
+        parts = [self.platform, self.space or "", self.channel]
+        if self.visibility == "direct":
+            parts += ["with", *self.participants]
+        return "/".join(_key_part(part) for part in parts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -319,6 +325,12 @@ class Hit:
     event: PerceptionEvent
     score: float
     parts: Mapping[str, float]
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.event, PerceptionEvent):
+            raise ValidationError("hit.event", self.event, "must be a PerceptionEvent")
+        if not isinstance(self.score, int | float) or not 0 <= self.score <= 1:
+            raise ValidationError("hit.score", self.score, "must be a number from 0 to 1")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,6 +27,12 @@ def _place(agent_id: str, place: Place) -> str:
     return _shelf("place", agent_id, place.key, *place.participants)
 
 
+def _open(agent_id: str, place: Place) -> str:
+    # Not the shelf of the same place while it was restricted: opening a door shows nothing of
+    # what was said behind it.
+    return _shelf("open", agent_id, place.key)
+
+
 def _space(agent_id: str, platform: str, space: str) -> str:
     return _shelf("space", agent_id, platform, space)
 
@@ -52,7 +58,7 @@ def shelves_of(event: PerceptionEvent) -> tuple[str, ...]:
 def _shelves(agent: str, place: Place, entity_id: str) -> tuple[str, ...]:
     if place.visibility == "public":
         here = (
-            _place(agent, place)
+            _open(agent, place)
             if place.space is None
             else _space(agent, place.platform, place.space)
         )
@@ -88,13 +94,14 @@ def shelves_for(scope: Scope, followed: Collection[str] = ()) -> tuple[str, ...]
         return (_agent(agent),) if scope.everything else ()
     present = {*place.participants, *scope.audience}
     shelves: list[str] = []
-    if place.visibility == "public":
-        if place.space is None:
-            shelves.append(_place(agent, place))
-    elif not place.participants or present <= set(place.participants):
-        alone = place.visibility == "direct" and len(place.participants) == 1
-        shelves.append(_with(agent, place.participants[0]) if alone else _place(agent, place))
     if place.space is not None:
         shelves.append(_space(agent, place.platform, place.space))
+    elif place.visibility != "direct":
+        # What was public at this very place stays visible when it becomes restricted.
+        shelves.append(_open(agent, place))
+    closed = place.visibility != "public"
+    if closed and (not place.participants or present <= set(place.participants)):
+        alone = place.visibility == "direct" and len(place.participants) == 1
+        shelves.append(_with(agent, place.participants[0]) if alone else _place(agent, place))
     shelves += [_person(agent, one) for one in sorted(present & set(followed))]
     return tuple(shelves)

@@ -112,7 +112,8 @@ class Draft:
     def _cut_to_fit(self, name: str) -> None:
         """If not even the most wanted piece of a tier fits, cut its text rather than lose it."""
         tier, room = self.tiers[name], self.given[name]
-        if not tier.groups or len(tier.groups[0]) > 1:
+        # A single line with the marker for those left out can be longer than all of them.
+        if tier.need <= room or not tier.groups or len(tier.groups[0]) > 1:
             return
         position = tier.groups[0][0]
         over = tier.size({position}) - room

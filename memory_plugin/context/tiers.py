@@ -68,14 +68,19 @@ class Tier:
 
     def fill(self, room: int, unwanted: Callable[[str], bool] = lambda _: False) -> None:
         """Let in the most wanted that fit into `room`, but no event that is `unwanted`, by id."""
-        for group in self.groups:
-            if self.kept.issuperset(group):
-                continue
-            if any((name := self.pieces[one].id) is not None and unwanted(name) for one in group):
-                continue
+        wanted = [group for group in self.groups if not any(map(unwanted, self._ids(group)))]
+        all_of_them = self.kept.union(*wanted)
+        if self.size(all_of_them) <= room:
+            # One by one they might not come in: a marker for what is missing can be longer than it.
+            self.kept = all_of_them
+            return
+        for group in wanted:
             wider = self.kept.union(group)
             if self.size(wider) <= room:
                 self.kept = wider
+
+    def _ids(self, positions: Iterable[int]) -> set[str]:
+        return {name for one in positions if (name := self.pieces[one].id) is not None}
 
     def shrink(self) -> bool:
         """Take out the least wanted that is in; False when nothing is."""
@@ -87,7 +92,7 @@ class Tier:
 
     def shown_ids(self) -> set[str]:
         """The ids of the events that are in."""
-        return {name for one in self.kept if (name := self.pieces[one].id) is not None}
+        return self._ids(self.kept)
 
     def shown(self) -> list[Piece]:
         """What is in, as it is read."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -160,12 +161,24 @@ def load_tokenizer(files: ModelFiles) -> Any:
     return tokenizer
 
 
+def switch_telemetry_off() -> None:
+    """Keep the runtime from reporting about this machine; before it is imported.
+
+    It would write and send facts about processor, system and interpreter. An owner who wants that
+    can set the variable to 0.
+    """
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+
+
 def load_session(files: ModelFiles) -> Any:
     """A session that takes one thread, no arena, and never spins while it waits."""
+    switch_telemetry_off()
     try:
         import onnxruntime  # noqa: PLC0415 - an optional extra, and slow to import
     except ImportError as fault:
         raise EmbedderError('needs onnxruntime: pip install "memory-plugin[model]"') from fault
+    # For a host that had imported the runtime before.
+    onnxruntime.disable_telemetry_events()
     options = onnxruntime.SessionOptions()
     # Two threads in one operator take both cores of a small machine and make an event loop late by
     # milliseconds; the arena keeps what the longest batch once needed, over a gigabyte.

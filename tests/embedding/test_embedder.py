@@ -1,7 +1,10 @@
 import asyncio
 import gc
+import os
 import subprocess
 import sys
+import tempfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +17,7 @@ from memory_plugin.embedding.embedder import QUERIES_KEPT
 from memory_plugin.embedding.kept import Kept
 from memory_plugin.embedding.runtime import COUNTED_CHARS, MOST_ROWS, Runtime, grouped
 from memory_plugin.errors import EmbedderError
+from memory_plugin.settings import Settings
 
 HASHED_AT, HASHED = 1, 0.426401
 
@@ -261,3 +265,31 @@ def test_a_process_ends_though_its_embedder_was_not_closed(model_cache):
     )
 
     assert done.stdout.strip() == "leaving"
+
+
+def test_the_runtime_is_told_to_keep_to_itself_before_it_is_imported():
+    program = (
+        "import os, pathlib, asyncio\n"
+        "from memory_plugin.embedding import open_embedder\n"
+        "async def main():\n"
+        "    embedder = await open_embedder(model_dir=None, cache_dir=pathlib.Path(os.environ['C']))\n"
+        "    await embedder.embed(['hello'])\n"
+        "    await embedder.close()\n"
+        "asyncio.run(main())\n"
+        "print(os.environ['ORT_DISABLE_TELEMETRY'])\n"
+    )
+    cache = Settings().cache_dir()
+    with tempfile.TemporaryDirectory() as home:
+        environment = {**os.environ, "HOME": home, "C": str(cache), "XDG_CACHE_HOME": home}
+        environment.pop("ORT_DISABLE_TELEMETRY", None)
+        done = subprocess.run(
+            [sys.executable, "-c", program],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        left = [one.name for one in Path(home).rglob("*")]
+
+    assert done.stdout.strip() == "1"
+    assert left == []

@@ -489,3 +489,29 @@ def test_a_budget_must_be_a_whole_number_above_zero(budget):
 def test_material_refuses_what_it_cannot_hold(wrong):
     with pytest.raises(ValidationError, match=next(iter(wrong))):
         material(**wrong)
+
+
+lines = st.lists(st.text("ab .?!:\n", max_size=40), min_size=1, max_size=6)
+
+
+@given(lines, st.booleans())
+def test_what_fits_whole_is_neither_cut_nor_left_out(texts, mine):
+    events = [
+        (own if mine and number % 2 else said)(text, minutes=number)
+        for number, text in enumerate(texts)
+    ]
+
+    made = composed(material(window=window(*events)), budget=1500)
+
+    assert "[...]" not in made.text
+    assert "left out" not in made.text
+
+
+@pytest.mark.parametrize("text", ["I got to go, class is starting now", "tell nobody"])
+def test_a_marker_longer_than_the_line_it_stands_for_cuts_nothing(text):
+    events = said("Hi", by="friar tuck"), said(text, by="friar tuck", minutes=1)
+
+    made = composed(material(window=window(*events)), budget=1500)
+
+    assert text in made.text
+    assert "[...]" not in made.text
