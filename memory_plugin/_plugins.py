@@ -31,7 +31,7 @@ def load_plugins(
     manager = pluggy.PluginManager(hookspecs.PROJECT)
     manager.add_hookspecs(hookspecs)
     found: list[tuple[str, object]] = [(_name_of(one), one) for one in given]
-    found += [(name, _imported(name)) for name in settings.plugins]
+    found += [(name, plugin_named(name, "the settings")) for name in settings.plugins]
     found += _installed(settings.blocked_plugins)
     # The one registered last is asked first.
     _register(manager, "defaults", builtin)
@@ -49,7 +49,8 @@ def _name_of(plugin: object) -> str:
     return str(name) if name else f"{type(plugin).__module__}.{type(plugin).__qualname__}"
 
 
-def _imported(name: str) -> object:
+def plugin_named(name: str, origin: str) -> object:
+    """The plugin ``module`` or ``module:attribute``; `origin` tells in the error who named it."""
     module_name, _, attribute = name.partition(":")
     try:
         plugin: object = importlib.import_module(module_name)
@@ -57,7 +58,9 @@ def _imported(name: str) -> object:
             plugin = getattr(plugin, part)
         return plugin() if inspect.isclass(plugin) else plugin
     except Exception as fault:
-        raise PluginError(f"cannot load plugin {name!r} from the settings: {fault!r}") from fault
+        # "No module named ..." says it all; of other faults the kind is needed to understand them.
+        why = fault if isinstance(fault, ImportError) else repr(fault)
+        raise PluginError(f"cannot load plugin {name!r} from {origin}: {why}") from fault
 
 
 def _installed(blocked: Sequence[str]) -> list[tuple[str, object]]:

@@ -16,7 +16,6 @@ from memory_plugin.cli.counting import bar
 from memory_plugin.cli.output import printable
 from memory_plugin.codec import loads
 
-
 MODELLESS = """
 from memory_plugin import hookimpl
 from memory_plugin.parts import WordsOnly
