@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from memory_plugin.recall.timing import Span, find_spans
+from memory_plugin.text import count_words, is_question
 
 _WHEN = re.compile(
     r"\b(?:when|how\s+long(?:\s+ago)?|since\s+when|what\s+(?:date|day|month|year|time)|"
@@ -23,13 +24,15 @@ class Query:
     """A text to recall by, and what it asks for besides its words.
 
     `spans` are the times it names. `asks_when`: the answer is a time. `asks_latest`: the newer an
-    event, the better it answers.
+    event, the better it answers. `quotes` is the number of words of a text that is no question,
+    and so may be meant as a quote; 0 for a question, which its own repetition does not answer.
     """
 
     text: str
     spans: tuple[Span, ...] = ()
     asks_when: bool = False
     asks_latest: bool = False
+    quotes: int = 0
 
 
 def parse_query(text: str, now: datetime) -> Query:
@@ -42,4 +45,5 @@ def parse_query(text: str, now: datetime) -> Query:
         asks_when=_WHEN.match(lower.lstrip()) is not None,
         # "Last week" names a time; that is asked for, not the newest there is.
         asks_latest=not spans and _LATEST.search(lower) is not None,
+        quotes=0 if is_question(text) else count_words(text),
     )

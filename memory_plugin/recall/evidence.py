@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from memory_plugin.parts import Candidates
 from memory_plugin.recall.asking import Query
-from memory_plugin.recall.lexical import Lexicon
+from memory_plugin.recall.lexical import MOST_TERMS, Lexicon
 from memory_plugin.recall.meaning import Meaning
 from memory_plugin.recall.neighbours import line_after, lines_before, session_worth, turn_before
 from memory_plugin.recall.timing import Span
@@ -43,7 +43,8 @@ class Evidence:
     and `asked_meaning` are those of another's question that the row answers. `session` is the
     mean strength of its session's best rows. `inside`: it lies in a time the query names.
     `named`: the query names its author. `some`: there is any reason at all to recall it.
-    `coverage` is how much of the whole query the best row matches, 0 to 1.
+    `quoted`: it holds every word of the query and is as long. `coverage` is how much of the whole
+    query the best row matches, 0 to 1.
     """
 
     words: Floats
@@ -55,6 +56,7 @@ class Evidence:
     inside: Marks
     named: Marks
     some: Marks
+    quoted: Marks
     coverage: float
 
 
@@ -93,8 +95,18 @@ def look(
         inside=within,
         named=named(candidates, lexicon, rows),
         some=within | (whole + asked_words > 0) | (candidates.meaning[rows] >= NEAR),
+        quoted=quoted(candidates, query, lexicon, rows),
         coverage=min(1.0, best / max(lexicon.whole, _LITTLE)),
     )
+
+
+def quoted(candidates: Candidates, query: Query, lexicon: Lexicon, rows: Rows) -> Marks:
+    """Which rows the query may quote: as long as it, with every word of it."""
+    if not query.quotes or not candidates.terms:
+        return np.zeros(len(rows), np.bool_)
+    every = lexicon.signs.dtype.type((1 << min(len(candidates.terms), MOST_TERMS)) - 1)
+    marks: Marks = (candidates.words[rows] == query.quotes) & (lexicon.signs[rows] == every)
+    return marks
 
 
 def inside(at: NDArray[np.float64], spans: Sequence[Span]) -> Marks:

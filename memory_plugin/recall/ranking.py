@@ -77,7 +77,7 @@ def _parts(
     importance = candidates.importance[rows].astype(np.float32)
     length = weights.LENGTH * np.log1p(candidates.words[rows])
     parts: dict[str, Floats] = {
-        "words": weights.WORDS * seen.words,
+        "words": weights.WORDS * seen.words + weights.QUOTED * seen.quoted,
         "meaning": weights.MEANING * seen.meaning,
         "neighbour": weights.WORDS * seen.context
         + weights.ASKED_WORDS * seen.asked_words

@@ -13,6 +13,8 @@ from typing import Final
 import numpy as np
 
 WORDS: Final = np.float32(5.5)
+# Not fitted: more than all else together can say for another row.
+QUOTED: Final = np.float32(12.0)
 # For each spread above the mean.
 MEANING: Final = np.float32(0.5)
 # Of another's question that the event answers.

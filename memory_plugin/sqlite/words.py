@@ -16,6 +16,7 @@ from memory_plugin.sqlite import indexes
 
 Numbers = NDArray[np.int64]
 _TRIGRAM = 3
+_LOOKED_UP = 60
 _FIND_WORD = "select group_concat(rowid) from words where words match ?"
 _FIND_INSIDE = "select group_concat(rowid) from inside where inside match ?"
 _TEXT = """
@@ -55,7 +56,8 @@ def maybe_inside(
     """
     if len(term) < _TRIGRAM or term.endswith("*"):
         return np.empty(0, np.int64)
-    last = len(term) - _TRIGRAM
+    # A look-up costs what its runs cost; the first ones say enough, `holds` looks at the rest.
+    last = min(len(term), _LOOKED_UP) - _TRIGRAM
     # Runs that overlap would cost as much again and say little more.
     wanted = [_quoted(term[at : at + _TRIGRAM]) for at in {*range(0, last, _TRIGRAM), last}]
     if shelves is not None:
