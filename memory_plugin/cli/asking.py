@@ -11,6 +11,7 @@ from memory_plugin.cli.naming import person_id, place_key, place_of
 from memory_plugin.cli.opening import (
     AgentOption,
     DbOption,
+    JsonLinesOption,
     JsonOption,
     PersonOption,
     PlaceOption,
@@ -72,9 +73,12 @@ async def recall(
     parts: Annotated[bool, typer.Option("--parts", help="Show what made each score.")] = False,
     plugin: PluginOption = None,
     db: DbOption = None,
-    as_json: JsonOption = False,
+    as_json: JsonLinesOption = False,
 ) -> None:
-    """Find what is worth remembering now, by words, meaning, person, place and time."""
+    """Find what is worth remembering now.
+
+    By words, meaning, person, place and time.
+    """
     if query is None and person is None:
         raise UsageError("say what to recall, or whom with --person")
     event_types = _types(type_)
@@ -146,7 +150,10 @@ async def context(
     db: DbOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show what the agent would have in mind at a place, as a language model would get it."""
+    """Show what the agent would have in mind at a place.
+
+    As a language model would get it.
+    """
     async with memory_at(db, model="auto", plugins=plugin) as memory:
         whose = await agent_of(memory, agent)
         if at is None:
@@ -204,7 +211,7 @@ async def history(
     limit: Annotated[int, typer.Option(min=1, help="The newest so many.")] = 50,
     agent: AgentOption = None,
     db: DbOption = None,
-    as_json: JsonOption = False,
+    as_json: JsonLinesOption = False,
 ) -> None:
     """Show the newest events, oldest first."""
     event_types = _types(type_)

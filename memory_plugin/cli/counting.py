@@ -45,7 +45,7 @@ async def stats(
     db: DbOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Count events, people and places, and show when there were how many.
+    """Count events, people and places, by hour and day too.
 
     Hours and days are those of UTC.
     """

@@ -16,14 +16,13 @@ import typer
 from rich.progress import Progress, TaskID
 
 from memory_plugin.cli.opening import (
-    AgentOption,
     DbOption,
     JsonOption,
     agent_of,
     memory_at,
     path_of,
 )
-from memory_plugin.cli.output import note, printable, progress, say, say_json
+from memory_plugin.cli.output import counted, note, printable, progress, say, say_json
 from memory_plugin.cli.running import ProblemError, UsageError, command
 from memory_plugin.engine import Memory
 from memory_plugin.errors import ImportFileError, ValidationError
@@ -44,6 +43,7 @@ class Tally:
     examples: dict[str, str] = field(default_factory=dict)
     unreadable: dict[str, ImportFileError] = field(default_factory=dict)
     guesses: Guesses = field(default_factory=Guesses)
+    restricted: int = 0
 
     def skip(self, skipped: Skipped) -> None:
         """One record that is no event, and why."""
@@ -61,17 +61,22 @@ async def import_(
     format_: Annotated[
         str | None, typer.Option("--format", help=f"One of {', '.join(FORMATS)}; else detected.")
     ] = None,
-    agent: AgentOption = None,
+    agent: Annotated[
+        str | None,
+        typer.Option(
+            "--agent", help="Whose memory it becomes; the only one's in the file, or bot."
+        ),
+    ] = None,
     platform: Annotated[str | None, typer.Option(help="Where the chat took place.")] = None,
     space: Annotated[
         str | None, typer.Option(help="The guild, game or team it belongs to.")
     ] = None,
     channel: Annotated[
-        str | None, typer.Option(help="The channel, if the file names none.")
+        str | None, typer.Option(help="The channel it belongs to, whatever the file says.")
     ] = None,
     visibility: Annotated[
         Literal["public", "restricted", "direct"] | None,
-        typer.Option(help="Who could read it, if the file does not say."),
+        typer.Option(help="Who could read it; as the file says, else restricted, if left out."),
     ] = None,
     timezone: Annotated[
         str | None, typer.Option(help="The zone of times without one, such as Europe/Berlin.")
@@ -92,16 +97,9 @@ async def import_(
     """
     if format_ is not None and format_ not in FORMATS:
         raise UsageError(f"no format {format_!r}; there are {', '.join(FORMATS)}")
-    asked = partial(
-        _options,
-        # Whoever names an agent means it, whatever agent events in the file were once of.
-        overrule_agent=agent is not None,
-        platform=platform,
-        space=space,
-        channel=channel,
-        visibility=visibility,
-        timezone=timezone,
-    )
+    where = {"platform": platform, "space": space, "channel": channel, "visibility": visibility}
+    # Whoever names an agent means it, whatever agent events in the file were once of.
+    asked = partial(_options, overrule_agent=agent is not None, timezone=timezone, **where)
     tally = Tally()
     embedded = 0
     if dry_run and not path_of(db).exists():
@@ -116,6 +114,7 @@ async def import_(
         embedded = await embed_with_bar(db)
     assumed = tally.guesses.zoneless if timezone is None else 0
     _report(tally, embedded, assumed, dry_run=dry_run, as_json=as_json)
+    _remark(tally, [f"--{name}" for name, value in where.items() if value is not None])
     if tally.unreadable:
         raise ProblemError(f"{len(tally.unreadable)} of {len(paths)} files could not be read")
 
@@ -165,9 +164,15 @@ async def _read_one(
                 events.append(one)
         if memory is None:
             tally.counts["would be read"] += len(events)
+            tally.restricted += sum(one.place.visibility == "restricted" for one in events)
         else:
             # Durable when it returns, so that an interruption costs at most this batch.
-            tally.counts.update(one.status for one in await memory.perceive_many(events))
+            answers = await memory.perceive_many(events)
+            tally.counts.update(one.status for one in answers)
+            tally.restricted += sum(
+                one.place.visibility == "restricted" and answer.status == "stored"
+                for one, answer in zip(events, answers, strict=True)
+            )
         done += len(batch)
         bar.update(task, completed=done, rate=_rate(done, began))
         await asyncio.sleep(0)
@@ -222,11 +227,27 @@ def _report(tally: Tally, embedded: int, assumed: int, *, dry_run: bool, as_json
     for reason, count in tally.reasons.most_common():
         say(f"  {count:,} x {printable(reason)} (first: {printable(tally.examples[reason])})")
     if assumed:
+        were = "was" if assumed == 1 else "were"
         note(
-            f"{assumed:,} times named no offset and were taken as UTC; "
+            f"{counted(assumed, 'time')} named no offset and {were} taken as UTC; "
             "--timezone names another zone"
         )
     for fault in tally.unreadable.values():
         note(printable(str(fault)))
     if embedded:
-        note(f"{embedded:,} events got a vector")
+        note(f"{counted(embedded, 'event')} got a vector")
+
+
+def _remark(tally: Tally, overruled: Sequence[str]) -> None:
+    """What somebody would find out too late: events keep the place they were stored with."""
+    if overruled and tally.counts["known"] and not tally.counts["stored"]:
+        note(
+            f"nothing is new, so {' and '.join(overruled)} changed nothing: "
+            "what is stored keeps its place and visibility"
+        )
+    if tally.restricted and "--visibility" not in overruled:
+        note(
+            f"{counted(tally.restricted, 'event')} will be recalled only in the place of origin, "
+            "or with no place named; if the chat was public, import it into a new file with "
+            "--visibility public"
+        )

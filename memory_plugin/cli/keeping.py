@@ -14,7 +14,7 @@ import typer
 
 from memory_plugin.cli.naming import everything, person_id, place_key
 from memory_plugin.cli.opening import (
-    AgentOption,
+    AnyAgentOption,
     DbOption,
     JsonOption,
     PersonOption,
@@ -26,7 +26,7 @@ from memory_plugin.cli.opening import (
     path_of,
     time_from,
 )
-from memory_plugin.cli.output import line_of, note, printable, say, say_json
+from memory_plugin.cli.output import counted, line_of, note, printable, say, say_json
 from memory_plugin.cli.running import ProblemError, UsageError, command
 from memory_plugin.codec import dumps
 from memory_plugin.engine import Memory
@@ -78,14 +78,14 @@ async def forget(
     since: SinceOption = None,
     until: UntilOption = None,
     yes: YesOption = False,
-    agent: AgentOption = None,
+    agent: AnyAgentOption = None,
     db: DbOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Erase events with all their traces; every given option must match.
+    """Erase events with all their traces.
 
-    They are refused from then on, also when the same export is imported again. Copies made by
-    `backup` and `export` are not touched. Without --agent the events of all agents are meant.
+    Every given option must match. The events are refused from then on, also when the same export
+    is imported again. Copies made by `backup` and `export` are not touched.
     """
     if all(one is None for one in (person, place, event, since, until)):
         raise UsageError("say what to forget: --person, --place, --event, --since or --until")
@@ -100,12 +100,12 @@ async def forget(
             # A name was typed; the id shows who was found by it.
             meant = " at ".join(one for one in (selection.entity_id, selection.place_key) if one)
             shown = f" ({printable(meant)})" if meant else ""
-            _confirm(f"Erase {count:,} events{shown} for good?")
+            _confirm(f"Erase {counted(count, 'event')}{shown} for good?")
         erased = await memory.forget(selection)
     if as_json:
         say_json({"events": erased.events, "vectors": erased.vectors, "ids": list(erased.ids)})
     else:
-        say(f"forgot {erased.events:,} events and {erased.vectors:,} vectors")
+        say(f"forgot {counted(erased.events, 'event')} and {counted(erased.vectors, 'vector')}")
 
 
 def _confirm(question: str) -> None:
@@ -128,12 +128,10 @@ async def export(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="A new file; stdout if left out.")
     ] = None,
-    agent: AgentOption = None,
+    agent: AnyAgentOption = None,
     db: DbOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Write out events, as JSON lines that `import` reads, or as text."""
-    style = "jsonl" if as_json else format_
     async with memory_at(db) as memory:
         selection = await selected(
             memory, agent, person=person, place=place, since=since, until=until
@@ -144,10 +142,10 @@ async def export(
         with _opened(output) as file:
             async for events in pages(memory, selection):
                 for event in events:
-                    file.write((dumps(event) if style == "jsonl" else line_of(event)) + "\n")
+                    file.write((dumps(event) if format_ == "jsonl" else line_of(event)) + "\n")
                 count += len(events)
     if output is not None:
-        note(f"wrote {count:,} events to {output}")
+        note(f"wrote {counted(count, 'event')} to {output}")
 
 
 def _opened(output: Path | None) -> nullcontext[TextIO] | TextIO:
@@ -175,7 +173,7 @@ async def backup(
     if as_json:
         say_json({"target": str(target), "bytes": size})
     else:
-        say(f"{target}: {size:,} bytes")
+        say(f"{target}: {counted(size, 'byte')}")
 
 
 @command
@@ -210,7 +208,7 @@ async def restore(
     if as_json:
         say_json({"path": str(target), "events": events})
     else:
-        say(f"restored {events:,} events to {target}")
+        say(f"restored {counted(events, 'event')} to {target}")
 
 
 def _put_in_place(fresh: Path, target: Path) -> None:
@@ -227,7 +225,10 @@ async def check(
     db: DbOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Look whether the file is sound; exit code 1 if something is (still) wrong."""
+    """Look whether the file is sound.
+
+    Exit code 1 if something is (still) wrong.
+    """
     done: list[str] = []
     async with memory_at(db) as memory:
         problems = await memory.check()
@@ -244,4 +245,4 @@ async def check(
             say("all is well")
     if problems:
         hint = "restore a backup" if repair else "try --repair"
-        raise ProblemError(f"{len(problems)} problems; {hint}")
+        raise ProblemError(f"{counted(len(problems), 'problem')}; {hint}")

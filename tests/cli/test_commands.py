@@ -289,6 +289,36 @@ def test_help_and_version_need_no_memory(words):
     assert done.output.strip()
 
 
+@pytest.mark.parametrize("words", [[], ["model"]])
+def test_every_command_is_described_in_a_line_that_is_not_cut(words):
+    done = CliRunner().invoke(app, [*words, "--help"], env={"COLUMNS": "80"})
+
+    assert "..." not in done.output.partition("Commands:")[2]
+    assert max(map(len, done.output.splitlines())) <= 80
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["recall"], "One JSON object per line"),
+        (["history"], "One JSON object per line"),
+        (["chat"], "One JSON object per line"),
+        (["stats"], "One JSON object on stdout"),
+        (["context"], "One JSON object on stdout"),
+    ],
+)
+def test_help_says_which_json_comes_out(words, said):
+    done = CliRunner().invoke(app, [*words, "--help"], env={"COLUMNS": "120"})
+
+    assert said in " ".join(done.output.split())
+
+
+def test_one_is_one_event(filled):
+    done = filled("forget", "--person", "Bob", "--yes")
+
+    assert done.stdout == "forgot 1 event and 0 vectors\n"
+
+
 def test_a_bad_option_is_wrong_usage():
     assert CliRunner().invoke(app, ["recall", "--nonsense"]).exit_code == 2
 

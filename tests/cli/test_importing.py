@@ -65,7 +65,7 @@ def test_a_zone_that_was_assumed_is_told(cli, tmp_path, name, line):
     silent = cli("import", log, "--dry-run")
     told = cli("import", log, "--dry-run", "--timezone", "Europe/Berlin", "--json")
 
-    assert "1 times named no offset and were taken as UTC" in silent.stderr
+    assert "1 time named no offset and was taken as UTC" in silent.stderr
     assert json.loads(told.stdout)["times_assumed_utc"] == 0
 
 
@@ -104,3 +104,28 @@ def test_a_person_who_is_not_among_the_busiest_is_found_by_a_former_name(cli, tm
 
     assert cli("history", "--person", "Rosie").stdout.count("\n") == 2
     assert cli("history", "--person", "test:user:rare").stdout.count("\n") == 2
+
+
+def test_a_visibility_that_comes_too_late_is_said_to_change_nothing(cli, tmp_path):
+    log = tmp_path / "a.log"
+    log.write_text("[2023-05-07 14:03] ann: hello\n[2023-05-07 14:04] ann: anybody here?\n")
+
+    first = cli("import", log, "--no-embed")
+    again = cli("import", log, "--no-embed", "--visibility", "public")
+
+    assert "2 events will be recalled only in the place of origin" in first.stderr
+    assert "nothing is new, so --visibility changed nothing" in again.stderr
+    assert "place of origin" not in again.stderr
+    visibility = json.loads(cli("history", "--limit", "1", "--json").stdout)["place"]["visibility"]
+    assert visibility == "restricted"
+
+
+def test_a_public_import_and_a_plain_repetition_need_no_remark(cli, tmp_path):
+    log = tmp_path / "a.log"
+    log.write_text("[2023-05-07 14:03] ann: hello\n")
+    zone = ("--timezone", "UTC", "--no-embed")
+
+    first = cli("import", log, "--visibility", "public", *zone)
+    again = cli("import", log, *zone)
+
+    assert (first.stderr, again.stderr) == ("", "")
