@@ -11,12 +11,13 @@ help:
 	@echo "make demo    install, then import a chat log, ask it questions, restart, remember"
 	@echo "make test    install, then run all tests"
 	@echo "make lint    style, spelling, types and import rules"
-	@echo "make bench   speed, write path, truncation; CONVERSATIONS=file.json adds recall quality"
+	@echo "make bench   write path, speed, embedding; CONVERSATIONS=file.json adds recall, truncation"
 
 $(READY): pyproject.toml constraints.txt
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+	@echo "installing into $(VENV), which takes a minute or two ..."
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check \
 	    --constraint constraints.txt --editable '.[model,fast,demo]' --group dev
 	@touch $(READY)
 
@@ -37,6 +38,7 @@ bench: $(READY)
 	mkdir -p out
 	$(BIN)/python -m benchmarks writes --json out/writes.json
 	$(BIN)/python -m benchmarks speed --json out/speed.json
+	$(BIN)/python -m benchmarks embedding --json out/embedding.json
 	$(if $(CONVERSATIONS),$(BIN)/python -m benchmarks recall $(CONVERSATIONS) --json out/recall.json)
 	$(if $(CONVERSATIONS),$(BIN)/python -m benchmarks truncation $(CONVERSATIONS) --json out/truncation.json)
 

@@ -179,22 +179,15 @@ async def _fidelity(embedder: OnnxEmbedder, some: list[str]) -> dict[str, float]
     return {"mean": float(cosines.mean()), "min": float(cosines.min())}
 
 
-def _rss_mb() -> float:
-    for line in Path("/proc/self/status").read_text(encoding="utf-8").splitlines():
-        if line.startswith("VmRSS"):
-            return int(line.split()[1]) / 1024
-    return float("nan")
-
-
 async def _ram(cache: Path, some: list[str]) -> dict[str, float]:
     """Resident MiB of a process of its own that does nothing but embed."""
-    before = _rss_mb()
+    before = report.rss_mb()
     embedder = await open_embedder(model_dir=None, cache_dir=cache)
-    loaded = _rss_mb()
+    loaded = report.rss_mb()
     await embedder.embed(some)
-    messages = _rss_mb()
+    messages = report.rss_mb()
     await embedder.embed(["a long story " * MAX_TOKENS] * CHUNK)
-    long = _rss_mb()
+    long = report.rss_mb()
     await embedder.close()
     return {"before": before, "loaded": loaded, "messages": messages, "long": long}
 

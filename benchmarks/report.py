@@ -55,3 +55,12 @@ def percentiles(seconds: Sequence[float]) -> dict[str, float]:
         "p99": float(np.percentile(ms, 99)),
         "max": float(ms.max()),
     }
+
+
+def rss_mb() -> float:
+    """Resident MiB of this process; not a number where there is no /proc."""
+    status = Path("/proc/self/status")
+    for line in status.read_text(encoding="utf-8").splitlines() if status.exists() else ():
+        if line.startswith("VmRSS"):
+            return int(line.split()[1]) / 1024
+    return float("nan")

@@ -91,13 +91,6 @@ def _plain_fts(path: Path, asked: list[str]) -> dict[str, float]:
     return report.percentiles(took)
 
 
-def _rss_mb() -> float:
-    for line in Path("/proc/self/status").read_text(encoding="utf-8").splitlines():
-        if line.startswith("VmRSS"):
-            return int(line.split()[1]) / 1024
-    return float("nan")
-
-
 async def _query(path: Path, size: int) -> dict[str, Any]:
     """A fresh process opens the file, as a bot does after a restart."""
     here = channel(1)
@@ -115,7 +108,7 @@ async def _query(path: Path, size: int) -> dict[str, Any]:
         await memory.recall(asked[0], scopes["whole guild"])
         first = time.perf_counter() - began
         latency = {name: await _timed(memory, asked, scope) for name, scope in scopes.items()}
-        rss = _rss_mb()
+        rss = report.rss_mb()
     disk = sum(one.stat().st_size for one in path.parent.glob(path.name + "*"))
     return {
         "events": size,
@@ -131,7 +124,9 @@ async def _query(path: Path, size: int) -> dict[str, Any]:
 async def _build(path: Path, size: int) -> None:
     async with await Memory.open(Settings(path=path)) as memory:
         # The background must not embed for real what gets its vector from a mixture.
-        await memory._indexer.close()  # noqa: SLF001
+        indexer = memory._indexer  # noqa: SLF001
+        if indexer is not None:
+            await indexer.close()
         await _fill(memory, size, SIZES.get(size, size // 50))
     path.with_suffix(".questions").write_text(json.dumps(questions(ROUNDS)), encoding="utf-8")
 
