@@ -10,6 +10,9 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from write_commands import commands
+from write_memory import NAMES, memory
+
 from memory_plugin import hookspecs
 from memory_plugin._plugins import HOOKS
 from memory_plugin.settings import MODEL_DIR_VARIABLE, PATH_VARIABLE, Settings
@@ -59,12 +62,36 @@ def _page(docstring: str) -> str:
     return re.sub("(?<!`)``(?!`)", "`", "\n".join(lines)).rstrip()
 
 
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"\w+", text))
+
+
+def _types(spec: Callable[..., Any]) -> list[str]:
+    """Links to the values that a hook is given or answers."""
+    said = " ".join(str(one) for one in spec.__annotations__.values())
+    links = [
+        *(
+            f"[{one}](memory.md#{one.lower()})"
+            for one in sorted(NAMES & set(re.findall(r"\w+", said)))
+        ),
+        *(["[Settings](settings.md)"] if "Settings" in said else []),
+    ]
+    return [f"**Types.** {', '.join(links)}."] if links else []
+
+
 def hooks() -> str:
     """The page about hooks."""
     parts = ["# Hooks", "", _page(hookspecs.__doc__ or "").partition("\n")[2].strip(), ""]
     parts += [
-        "The project name for pluggy and the entry-point group are both `memory_plugin`; import",
-        "`hookimpl` from `memory_plugin`.",
+        "The project name for pluggy and the entry-point group are both `memory_plugin`. The names",
+        "in the examples come from:",
+        "",
+        "```python",
+        "from memory_plugin import DROP, Cue, Fifo, HashingEmbedder, WordsOnly, compose, hookimpl",
+        "```",
+        "",
+        "`MyStore`, `my_model`, `dashboard`, `summariser` and `cache` stand for things of your",
+        "own. The types of arguments and answers are described [with the memory](memory.md).",
         "",
     ]
     assert sorted(HOOKS) == sorted(sum(KINDS.values(), ())), "every hook belongs to one kind"  # noqa: S101
@@ -74,6 +101,7 @@ def hooks() -> str:
             spec: Callable[..., Any] = getattr(hookspecs, name)
             arguments = ", ".join(inspect.signature(spec).parameters)
             parts += [f"### `{name}({arguments})`", "", _page(spec.__doc__ or ""), ""]
+            parts += [*_types(spec), ""]
     return "\n".join(parts).rstrip() + "\n"
 
 
@@ -116,7 +144,12 @@ def _shown(value: object) -> str:
     return str(value) if isinstance(value, Path) else repr(value)
 
 
-PAGES: dict[str, Callable[[], str]] = {"hooks.md": hooks, "settings.md": settings}
+PAGES: dict[str, Callable[[], str]] = {
+    "hooks.md": hooks,
+    "settings.md": settings,
+    "memory.md": memory,
+    "command-line.md": commands,
+}
 
 
 def main() -> int:

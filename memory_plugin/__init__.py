@@ -3,7 +3,8 @@
 The names a host or a plugin needs; everything else may change between versions.
 """
 
-from memory_plugin.context import Context
+from memory_plugin.context import Context, Material, Message, compose
+from memory_plugin.embedding import HashingEmbedder
 from memory_plugin.engine import Memory
 from memory_plugin.errors import (
     ClosedError,
@@ -18,11 +19,30 @@ from memory_plugin.errors import (
     ValidationError,
 )
 from memory_plugin.hookspecs import DROP, hookimpl
-from memory_plugin.parts import Acquaintance, Added, Erased, Selection, Statistics, WordsOnly
+from memory_plugin.parts import (
+    Acquaintance,
+    Added,
+    Embedder,
+    Erased,
+    Selection,
+    Statistics,
+    Store,
+    WordsOnly,
+)
 from memory_plugin.settings import Settings
 from memory_plugin.streams import MemoryStorage, PerceptionManager, StoreStorage
 from memory_plugin.truncation import Budget, Fifo, ImportanceWeighted, Truncated
-from memory_plugin.types import Cue, Hit, PerceptionEvent, Place, Scope, Source
+from memory_plugin.types import (
+    Cue,
+    EventType,
+    Hit,
+    PerceptionEvent,
+    Place,
+    Scope,
+    Source,
+    SourceType,
+    Visibility,
+)
 
 __all__ = [
     "DROP",
@@ -33,15 +53,20 @@ __all__ = [
     "Context",
     "CorruptStoreError",
     "Cue",
+    "Embedder",
     "EmbedderError",
     "Erased",
+    "EventType",
     "Fifo",
+    "HashingEmbedder",
     "Hit",
     "ImportFileError",
     "ImportanceWeighted",
+    "Material",
     "Memory",
     "MemoryPluginError",
     "MemoryStorage",
+    "Message",
     "PerceptionEvent",
     "PerceptionManager",
     "Place",
@@ -52,11 +77,15 @@ __all__ = [
     "Settings",
     "SettingsError",
     "Source",
+    "SourceType",
     "Statistics",
+    "Store",
     "StoreError",
     "StoreStorage",
     "Truncated",
     "ValidationError",
+    "Visibility",
     "WordsOnly",
+    "compose",
     "hookimpl",
 ]

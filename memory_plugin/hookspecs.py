@@ -170,7 +170,8 @@ def visible(event: PerceptionEvent, scope: Scope) -> bool | Awaitable[bool | Non
     """Forbid that an event is shown; all must agree, so this can only tighten the rule.
 
     Asked for every event that recall or a context would show, after the built-in rule has let it
-    pass.
+    pass. The counts and dates that a context tells about a person follow the built-in rule alone:
+    they may still count an event that this hook hides.
 
     Arguments:
         event: the event that would be shown.
