@@ -14,9 +14,9 @@ import sys
 import tempfile
 import textwrap
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,7 @@ AGENT = "demo-bot"
 UTTERANCES = 5_000
 # Shorter conversations are mostly "anyone there?".
 SHORTEST = 60
-WIDTH = 98
+WIDEST = 98
 NAMES = (
     "Ada",
     "Ben",
@@ -75,11 +75,30 @@ NAMES = (
 )
 QUESTIONS = (
     "Who came from Nigeria to study?",
-    "Which program is like Adobe Illustrator?",
-    "Where can I get a good burger?",
+    "Who wants to become a UX designer?",
     "Who found out from a DNA test where their family comes from?",
-    "What strange dreams did people have?",
+    "Who broke a bone?",
 )
+ASKED_LATER = "Where can I get a good burger?"
+LEGEND = (
+    "The number before a line is about the chance that the line answers the question. What speaks "
+    "for it is below, strongest first. words: the same words; meaning: close in meaning; "
+    "neighbour: the lines around it; session: the conversation around it; length: says more than "
+    "a word or two; person: somebody whom the question names."
+)
+# So that a context fits on a screen; a bot would give it more of both.
+WINDOW = 8
+TOKENS = 300
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Restart:
+    """What the second process is told by the first, to compare and to go on with."""
+
+    path: Path
+    now: datetime
+    place_key: str
+    window: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,16 +126,27 @@ def conversations() -> Iterator[tuple[str, list[dict[str, Any]]]]:
             return
 
 
-def pseudonym(sender: str) -> str:
-    """A readable name for an anonymous id, always the same one."""
-    digest = blake2b(sender.encode(), digest_size=4).digest()
-    return f"{NAMES[digest[0] % len(NAMES)]} {chr(65 + digest[1] % 26)}"
+def pseudonyms(senders: Iterable[str]) -> dict[str, str]:
+    """A readable name for each anonymous id: in every run the same one, and no two alike."""
+    named: dict[str, str] = {}
+    for sender in senders:
+        if sender not in named:
+            digest = blake2b(sender.encode(), digest_size=2).digest()
+            first = NAMES[digest[0] % len(NAMES)]
+            initials = (chr(65 + (digest[1] + step) % 26) for step in range(26))
+            taken = set(named.values())
+            named[sender] = next(
+                name for initial in initials if (name := f"{first} {initial}") not in taken
+            )
+    return named
 
 
 def events() -> list[PerceptionEvent]:
     """The conversations as an agent perceives them: each one a public channel of one server."""
     found = []
-    for number, (name, said) in enumerate(conversations(), start=1):
+    chosen = list(conversations())
+    named = pseudonyms(one["sender"] for _, said in chosen for one in said)
+    for number, (name, said) in enumerate(chosen, start=1):
         place = Place(
             platform="chitchat",
             space="campus",
@@ -130,7 +160,7 @@ def events() -> list[PerceptionEvent]:
                 place=place,
                 source=Source(
                     entity_id=f"chitchat:user:{one['sender']}",
-                    entity_name=pseudonym(one["sender"]),
+                    entity_name=named[one["sender"]],
                 ),
                 content=one["text"],
                 timestamp=datetime.fromisoformat(one["timestamp"]),
@@ -144,7 +174,7 @@ def events() -> list[PerceptionEvent]:
 def heading(console: Console, text: str) -> None:
     """A line that says what comes next."""
     console.print()
-    console.print(f"── {text} ".ljust(WIDTH, "─"), style="bold", markup=False)
+    console.print(f"── {text} ".ljust(console.width, "─"), style="bold", markup=False)
     console.print()
 
 
@@ -152,9 +182,9 @@ def show(console: Console, text: str, *, indent: str = "  ") -> None:
     """Text as it is, folded to the width of the page."""
     for line in text.splitlines():
         folded = textwrap.fill(
-            line, WIDTH, initial_indent=indent, subsequent_indent=indent + "    "
+            line, console.width, initial_indent=indent, subsequent_indent=indent + "    "
         )
-        console.print(folded, markup=False, highlight=False, soft_wrap=True)
+        console.print(folded or indent, markup=False, highlight=False, soft_wrap=True)
 
 
 def show_answer(console: Console, answer: Answer) -> None:
@@ -181,13 +211,14 @@ async def ask(memory: Memory, question: str, place: Place) -> Answer:
     return Answer(question=question, hits=hits, took_s=time.perf_counter() - began)
 
 
-async def take_in(memory: Memory, said: Sequence[PerceptionEvent]) -> None:
+async def take_in(console: Console, memory: Memory, said: Sequence[PerceptionEvent]) -> None:
     """Store everything, then wait until all of it is understood by meaning too."""
     with Progress(
         TextColumn("  {task.description:<10}"),
-        BarColumn(bar_width=40),
+        BarColumn(bar_width=max(10, min(40, console.width - 40))),
         MofNCompleteColumn(),
         TimeRemainingColumn(),
+        console=console,
     ) as bar:
         stored = bar.add_task("storing", total=len(said))
         for start in range(0, len(said), 500):
@@ -203,79 +234,125 @@ async def take_in(memory: Memory, said: Sequence[PerceptionEvent]) -> None:
         bar.update(embedded, completed=len(said) - (await memory.status())["awaiting_vectors"])
 
 
-async def first_run(console: Console, path: Path) -> None:
+def opened(path: Path, now: datetime) -> Awaitable[Memory]:
+    """The memory of the demo, with a clock that stands still."""
+    return Memory.open({"path": path, "window_messages": WINDOW}, clock=lambda: now)
+
+
+async def first_run(console: Console, path: Path) -> Restart:
     """Import the chat and ask about it."""
     said = events()
-    # One day after the last line was said, so that ages read as they would have then.
-    today = max(one.timestamp for one in said) + timedelta(days=1)
+    newest = max(said, key=lambda one: one.timestamp)
+    now = newest.timestamp + timedelta(hours=1)
     people = len({one.source.entity_id for one in said})
     places = len({one.place.key for one in said})
-    async with await Memory.open({"path": path}, clock=lambda: today) as memory:
+    async with await opened(path, now) as memory:
         heading(console, "1. A bot listens")
         show(
             console, f"{len(said):,} lines by {people} people in {places} channels go into a file."
         )
-        await take_in(memory, said)
+        show(
+            console,
+            f"The clock is set to {now:%Y-%m-%d}, an hour after the last line, so that ages read "
+            "as they would have then.",
+        )
+        await take_in(console, memory, said)
         status = await memory.status()
         size = status["store"]["bytes"] / 1e6
         show(console, f"Recall by {status['mode']}. The file has {size:.1f} MB.")
 
         heading(console, "2. It is asked about what it heard")
-        answers = [await ask(memory, question, said[-1].place) for question in QUESTIONS]
+        show(console, LEGEND)
+        console.print()
+        # The first question of a process reads the memory into RAM; the times leave that out.
+        await ask(memory, "hello", newest.place)
+        answers = [await ask(memory, question, newest.place) for question in QUESTIONS]
         for answer in answers:
             show_answer(console, answer)
-        show(console, "(The first question takes longer: it brings the memory into RAM.)")
-        found = [answer for answer in answers if answer.hits]
-        if not found:
+        if not any(answer.hits for answer in answers):
             sys.exit("Nothing came to mind: something is wrong with this installation.")
-        best = max(found, key=lambda one: one.hits[0].score)
-
-    heading(console, "3. The bot is stopped, and another process opens the same file")
-    command = [sys.executable, __file__, str(path), today.isoformat()]
-    about = [best.hits[0].event.place.key, best.question]
-    console.file.flush()
-    await asyncio.to_thread(subprocess.run, [*command, *about], check=True)
-
-
-async def second_run(console: Console, path: Path, today: datetime, key: str, query: str) -> None:
-    """What a fresh process knows: the recent conversation, and a context for a language model."""
-    async with await Memory.open({"path": path}, clock=lambda: today) as memory:
-        newest = (await memory.history(AGENT, key, limit=1))[-1]
         window = await memory.window(AGENT, newest.place)
-        show(console, f"The last lines of {newest.place.name} are back:")
-        for event in window[-4:]:
+    return Restart(
+        path=path, now=now, place_key=newest.place.key, window=[one.id for one in window]
+    )
+
+
+def restarted(told: Restart) -> None:
+    """Run the second half as a process of its own; raises if it fails."""
+    words = [str(told.path), told.now.isoformat(), told.place_key, ",".join(told.window)]
+    sys.stdout.flush()
+    subprocess.run([sys.executable, __file__, *words], check=True)
+
+
+async def second_run(console: Console, told: Restart) -> None:
+    """What a fresh process knows: the recent conversation, and a context for a language model."""
+    async with await opened(told.path, told.now) as memory:
+        newest = (await memory.history(AGENT, told.place_key, limit=1))[-1]
+        window = await memory.window(AGENT, newest.place)
+        same = [one.id for one in window] == list(told.window)
+        if not same:
+            sys.exit(f"The conversation in {newest.place.name} is not what it was: a fault.")
+        show(
+            console,
+            f"The last {len(window)} lines of {newest.place.name} are back, the same by their ids. "
+            "They end with:",
+        )
+        for event in window[-2:]:
             show(console, f"{event.source.entity_name}: {event.content}", indent="    ")
         console.print()
-        show(console, f"Somebody asks there: {query}")
+        asked = PerceptionEvent(
+            agent_id=AGENT,
+            place=newest.place,
+            source=newest.source,
+            content=ASKED_LATER,
+            timestamp=told.now,
+            addressing=AGENT,
+            requires_response=True,
+        )
+        await memory.perceive(asked)
+        show(console, f"{asked.source.entity_name} asks the bot there: {asked.content}")
         show(console, "This is what a language model would be given:")
         console.print()
         context = await memory.build_context(
             AGENT,
-            newest.place,
-            query=query,
-            speaker=newest.source,
+            asked.place,
+            event=asked,
             identity="You are a friendly bot on a campus chat server.",
-            budget_tokens=600,
+            budget_tokens=TOKENS,
         )
         show(console, context.text, indent="  │ ")
         console.print()
-        show(console, f"{context.tokens} tokens of 600. Nothing was lost.")
+        show(console, f"{context.tokens} tokens of {TOKENS}.")
+
+
+def command() -> str:
+    """The command line of this installation, as one types it here."""
+    program = Path(sys.executable).with_name("memory-plugin")
+    here = Path.cwd()
+    return str(program.relative_to(here) if program.is_relative_to(here) else program)
 
 
 def main() -> None:
-    """Both runs, or, called with a file, only the second."""
-    console = Console(width=WIDTH + 2)
+    """Both runs, or, called with what the first one told, only the second."""
+    console = Console(width=min(WIDEST, Console().width))
     if len(sys.argv) > 1:
-        path, today, key, query = sys.argv[1:]
-        at = datetime.fromisoformat(today).astimezone(UTC)
-        asyncio.run(second_run(console, Path(path), at, key, query))
+        path, now, key, window = sys.argv[1:]
+        told = Restart(
+            path=Path(path),
+            now=datetime.fromisoformat(now),
+            place_key=key,
+            window=window.split(","),
+        )
+        asyncio.run(second_run(console, told))
         return
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="memory-plugin-demo-") as folder:
-        asyncio.run(first_run(console, Path(folder) / "memory.sqlite3"))
+        told = asyncio.run(first_run(console, Path(folder) / "memory.sqlite3"))
+        heading(console, "3. The bot is stopped, and another process opens the same file")
+        restarted(told)
     show(console, f"Done in {time.monotonic() - began:.0f} s; the temporary folder is gone.")
     console.print()
-    show(console, "Try it with your own chat: memory-plugin import --help")
+    show(console, f"Try it with your own chat: {command()} import --help")
 
 
 if __name__ == "__main__":
