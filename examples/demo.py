@@ -78,6 +78,7 @@ QUESTIONS = (
     "Who wants to become a UX designer?",
     "Who found out from a DNA test where their family comes from?",
     "Who broke a bone?",
+    "Who speaks a foreign language?",
 )
 # After the restart, where somebody has just said that they go and get some food.
 ASKED_LATER = "Where can I get a good burger?"
@@ -90,7 +91,7 @@ LEGEND = (
 )
 # So that a context fits on a screen; a bot would give it more of both.
 WINDOW = 6
-TOKENS = 250
+TOKENS = 300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
