@@ -59,7 +59,9 @@ def plugin_named(name: str, origin: str) -> object:
         return plugin() if inspect.isclass(plugin) else plugin
     except Exception as fault:
         # "No module named ..." says it all; of other faults the kind is needed to understand them.
-        why = fault if isinstance(fault, ImportError) else repr(fault)
+        why = (
+            fault if isinstance(fault, ImportError | AttributeError | SyntaxError) else repr(fault)
+        )
         raise PluginError(f"cannot load plugin {name!r} from {origin}: {why}") from fault
 
 
