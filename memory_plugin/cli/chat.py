@@ -5,11 +5,12 @@ from __future__ import annotations
 import getpass
 import sys
 from datetime import datetime
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from memory_plugin.cli.console import typed_lines
+from memory_plugin.cli.console import forget_typed, typed_lines
 from memory_plugin.cli.opening import DbOption, JsonLinesOption, PluginOption, memory_at, path_of
 from memory_plugin.cli.output import counted, printable, say, say_json, where
 from memory_plugin.cli.running import command
@@ -37,12 +38,16 @@ _SHOWN = 3
 class Conversation:
     """One person and one agent at a console."""
 
-    def __init__(self, memory: Memory, agent: str, name: str, *, as_json: bool) -> None:
+    def __init__(
+        self, memory: Memory, agent: str, name: str, *, as_json: bool, typed: Path
+    ) -> None:
+        """`typed` is the file that keeps what was typed, for the arrow keys."""
         self._memory = memory
         self._agent = agent
         self._me = Source(entity_id=f"console:user:{name}", entity_name=name, source_type="say")
         self._self = Source(entity_id=f"console:agent:{agent}", entity_name=agent)
         self._as_json = as_json
+        self._typed = typed
         self._asked_to_forget = False
         self._place = Place(
             platform="console",
@@ -104,6 +109,7 @@ class Conversation:
     async def _forget(self) -> None:
         selection = Selection(agent_id=self._agent, place_key=self._place.key)
         erased = await self._memory.forget(selection)
+        forget_typed(self._typed)
         self._answer(f"I forgot {counted(erased.events, 'thing')} said here.")
 
     async def _tell_who(self) -> None:
@@ -185,9 +191,10 @@ async def chat(
 ) -> None:
     """Talk with an agent that remembers you the next time."""
     async with memory_at(db, model="auto", plugins=plugin, create=True) as memory:
-        talk = Conversation(memory, agent, name or _login(), as_json=as_json)
+        typed = path_of(db).with_name("chat-history")
+        talk = Conversation(memory, agent, name or _login(), as_json=as_json, typed=typed)
         await talk.greet()
-        async for line in typed_lines(path_of(db).with_name("chat-history")):
+        async for line in typed_lines(typed):
             if line and not await talk.hear(line):
                 break
 

@@ -97,6 +97,15 @@ def _load_history(kept: Path) -> None:
         readline.read_history_file(kept)
 
 
+def forget_typed(kept: Path) -> None:
+    """Remove the lines kept for the arrow keys, in memory and on disk."""
+    with suppress(ImportError):
+        import readline  # noqa: PLC0415 - Windows has none
+
+        readline.clear_history()
+    kept.unlink(missing_ok=True)
+
+
 def _save_history(kept: Path) -> None:
     with suppress(ImportError, OSError):
         import readline  # noqa: PLC0415 - Windows has none

@@ -18,6 +18,7 @@ from tests.cli.conftest import an_event, write_export
 
 MANY = 60_000
 RESPONDER = """
+from memory_plugin.cli.console import forget_typed
 from memory_plugin import hookimpl
 
 @hookimpl
@@ -156,3 +157,13 @@ def test_ctrl_c_ends_a_chat_in_a_terminal_and_leaves_it_as_it_was(cli):
     assert termios.tcgetattr(theirs) == before
     os.close(ours)
     os.close(theirs)
+
+
+def test_what_was_typed_goes_when_it_is_forgotten(tmp_path):
+    kept = tmp_path / "chat-history"
+    kept.write_text("my secret\n", encoding="utf-8")
+
+    forget_typed(kept)
+    forget_typed(kept)
+
+    assert not kept.exists()
