@@ -21,6 +21,8 @@ RESPONDER = """
 from memory_plugin.cli.console import forget_typed
 from memory_plugin import hookimpl
 
+from memory_plugin.cli.console import forget_typed
+
 @hookimpl
 def respond(event):
     return "You said: " + event.content
