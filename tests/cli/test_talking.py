@@ -14,14 +14,13 @@ from contextlib import closing
 
 import pytest
 
+from memory_plugin.cli.console import forget_typed
 from tests.cli.conftest import an_event, write_export
 
 MANY = 60_000
 RESPONDER = """
-from memory_plugin.cli.console import forget_typed
 from memory_plugin import hookimpl
 
-from memory_plugin.cli.console import forget_typed
 
 @hookimpl
 def respond(event):
