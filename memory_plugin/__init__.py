@@ -30,8 +30,15 @@ from memory_plugin.parts import (
     WordsOnly,
 )
 from memory_plugin.settings import Settings
-from memory_plugin.streams import MemoryStorage, PerceptionManager, StoreStorage
-from memory_plugin.truncation import Budget, Fifo, ImportanceWeighted, Truncated
+from memory_plugin.streams import MemoryStorage, PerceptionManager, StoreStorage, StreamStorage
+from memory_plugin.truncation import (
+    Budget,
+    Fifo,
+    Gap,
+    ImportanceWeighted,
+    Truncated,
+    Truncation,
+)
 from memory_plugin.types import (
     Cue,
     EventType,
@@ -58,6 +65,7 @@ __all__ = [
     "Erased",
     "EventType",
     "Fifo",
+    "Gap",
     "HashingEmbedder",
     "Hit",
     "ImportFileError",
@@ -82,7 +90,9 @@ __all__ = [
     "Store",
     "StoreError",
     "StoreStorage",
+    "StreamStorage",
     "Truncated",
+    "Truncation",
     "ValidationError",
     "Visibility",
     "WordsOnly",

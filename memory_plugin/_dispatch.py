@@ -130,7 +130,7 @@ class Dispatch:
             return self._failed(impl, tripped)
         except Exception as fault:
             return self._failed(impl, fault)
-        if not _is_async(impl) and time.perf_counter() - began > SLOW_S:
+        if not is_async(impl) and time.perf_counter() - began > SLOW_S:
             self.slow[impl.plugin_name] += 1
             log.warning(
                 "plugin %r held the event loop in %s for %.0f ms; make it async",
@@ -168,13 +168,9 @@ def _hook_name(impl: HookImpl) -> str:
     return str(getattr(impl.function, "__name__", impl.function))
 
 
-def _is_async(impl: HookImpl) -> bool:
-    return inspect.iscoroutinefunction(impl.function)
-
-
 def is_async(impl: HookImpl) -> bool:
     """Whether an implementation is an async function, and so may take its time."""
-    return _is_async(impl)
+    return inspect.iscoroutinefunction(impl.function)
 
 
 async def _called(impl: HookImpl, arguments: dict[str, Any], timeout_s: float | None) -> Any:

@@ -145,6 +145,8 @@ def loads(line: str | bytes) -> PerceptionEvent:
     """An event from one line of JSON; raises `ValidationError` for anything else."""
     try:
         value = json.loads(line, parse_constant=_refuse_constant)
-    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as fault:
+    except ValidationError:
+        raise
+    except (ValueError, RecursionError) as fault:
         raise ValidationError("event", line, f"is not JSON: {fault}") from fault
     return event_from_json(value)

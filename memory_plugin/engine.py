@@ -19,7 +19,13 @@ from memory_plugin.briefing import Briefing
 from memory_plugin.context import Context
 from memory_plugin.defaults import Defaults
 from memory_plugin.errands import Errands
-from memory_plugin.errors import ClosedError, PluginError, ValidationError
+from memory_plugin.errors import (
+    ClosedError,
+    EmbedderError,
+    MemoryPluginError,
+    PluginError,
+    ValidationError,
+)
 from memory_plugin.indexing import Indexer, Progress
 from memory_plugin.intake import Intake
 from memory_plugin.parts import (
@@ -36,7 +42,16 @@ from memory_plugin.searching import Searcher
 from memory_plugin.settings import Settings
 from memory_plugin.streams import Windows
 from memory_plugin.text import estimate_tokens
-from memory_plugin.types import EventType, Hit, PerceptionEvent, Place, Scope, Source, utc_now
+from memory_plugin.types import (
+    EventType,
+    Hit,
+    PerceptionEvent,
+    Place,
+    Scope,
+    Source,
+    checked_id,
+    utc_now,
+)
 
 log = logging.getLogger(__name__)
 
@@ -146,7 +161,12 @@ class Memory:
         """Tokens of `text` by the model's tokenizer; an estimate when there is no model."""
         if self._embedder is None:
             return estimate_tokens(text)
-        return self._embedder.count_tokens(text)
+        try:
+            return self._embedder.count_tokens(text)
+        except MemoryPluginError:
+            raise
+        except Exception as fault:
+            raise EmbedderError(f"{self._embedder.name} cannot count tokens: {fault!r}") from fault
 
     # In -------------------------------------------------------------------------------------
 
@@ -266,7 +286,7 @@ class Memory:
         """
         return await self._open_store().history(
             agent_id,
-            place_key=place.key if isinstance(place, Place) else place,
+            place_key=_key_of(place),
             entity_id=entity_id,
             event_types=event_types,
             limit=limit,
@@ -291,6 +311,8 @@ class Memory:
         their own UTC offset: "yesterday" in the query means their yesterday.
         """
         self._open_store()
+        if not isinstance(scope, Scope):
+            raise ValidationError("scope", scope, "must be a Scope")
         return await self._searcher.recall(
             query,
             scope,
@@ -301,10 +323,10 @@ class Memory:
             now=now,
         )
 
-    async def window(self, agent_id: str, place: Place) -> list[PerceptionEvent]:
+    async def window(self, agent_id: str, place: Place | str) -> list[PerceptionEvent]:
         """The newest messages and actions at a place, oldest first."""
         self._open_store()
-        return await self._windows.get(agent_id, place.key)
+        return await self._windows.get(agent_id, _key_of(place) or "")
 
     async def build_context(
         self,
@@ -327,6 +349,14 @@ class Memory:
         comes back.
         """
         self._open_store()
+        for name, value, kind in (
+            ("place", place, Place),
+            ("event", event, PerceptionEvent | None),
+            ("speaker", speaker, Source | None),
+            ("budget_tokens", budget_tokens, int | None),
+        ):
+            if not isinstance(value, kind):
+                raise ValidationError(name, value, "is of the wrong type")
         return await self._briefing.build(
             agent_id,
             place,
@@ -343,8 +373,7 @@ class Memory:
     async def why(self, agent_id: str, place: Place | str) -> str | None:
         """Why the last context at a place held what it held, in words; None if there was none."""
         self._open_store()
-        key = place.key if isinstance(place, Place) else place
-        return await self._briefing.why(agent_id, key)
+        return await self._briefing.why(agent_id, _key_of(place) or "")
 
     async def respond(self, context: Context, event: PerceptionEvent) -> str | None:
         """The first plugin's answer to an event, or None if none has one."""
@@ -367,8 +396,7 @@ class Memory:
         self, agent_id: str | None = None, place: Place | str | None = None
     ) -> Statistics:
         """Counts, busiest people and places, activity by hour, weekday and day (UTC)."""
-        key = place.key if isinstance(place, Place) else place
-        return await self._open_store().statistics(agent_id, key)
+        return await self._open_store().statistics(agent_id, _key_of(place))
 
     async def acquaintance(self, agent_id: str, entity_id: str) -> Acquaintance | None:
         """What all events say about one person: names, first and last seen, counts.
@@ -385,6 +413,8 @@ class Memory:
     async def forget(self, selection: Selection) -> Erased:
         """Erase events with all their traces; a replay of them is refused from then on."""
         self._open_store()
+        if not isinstance(selection, Selection):
+            raise ValidationError("selection", selection, "must be a Selection")
         return await self._finished(self._forget(selection))
 
     async def _forget(self, selection: Selection) -> Erased:
@@ -467,6 +497,12 @@ class Memory:
         untold = await self._errands.close(CLOSE_S)
         if untold:
             log.warning("closed with %d pieces of news untold", untold)
+
+
+def _key_of(place: Place | str | None) -> str | None:
+    if isinstance(place, Place):
+        return place.key
+    return None if place is None else checked_id("place", place)
 
 
 def _as_ids(ids: Sequence[str]) -> tuple[str, ...]:

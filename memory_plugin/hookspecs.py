@@ -254,7 +254,7 @@ def respond(context: Context, event: PerceptionEvent) -> str | Awaitable[str | N
 
 @hookspec
 def perceived(event: PerceptionEvent) -> Awaitable[None] | None:
-    """News: an event was stored or edited. Called after the fact, in order; never delays storing.
+    """News: an event was stored, or edited. Called after the fact, in order; never delays storing.
 
     Arguments:
         event: the event as it was stored.
@@ -294,11 +294,11 @@ def truncated(
 
 @hookspec
 def forgotten(selection: Selection, erased: Erased) -> Awaitable[None] | None:
-    """News: events were erased. Whoever keeps copies or summaries of them must drop them now.
+    """News: events were erased or deleted. Whoever keeps copies or summaries must drop them now.
 
     Arguments:
         selection: what was asked to be forgotten.
-        erased: what was removed, with the event ids.
+        erased: what was removed, with the event ids; a deletion counts no vectors.
 
     Answer: none; what is returned is ignored.
 

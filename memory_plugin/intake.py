@@ -178,7 +178,8 @@ class Intake:
                 log.exception("storing failed; %d events wait for the next try", self.waiting)
                 self._put_back()
                 await asyncio.sleep(RETRY_S)
-            except asyncio.CancelledError:
+            except BaseException:
+                # Whatever it was, what is in hand must not be lost with this task.
                 self._put_back()
                 raise
             self._in_hand = []

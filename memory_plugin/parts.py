@@ -15,7 +15,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from memory_plugin.types import EventType, PerceptionEvent, Scope
+from memory_plugin.types import EventType, PerceptionEvent, Scope, checked_id, checked_time
 
 Vectors = NDArray[np.float32]
 AddedStatus = Literal["stored", "known", "edited", "refused"]
@@ -59,6 +59,16 @@ class Selection:
     event_id: str | None = None
     since: datetime | None = None
     until: datetime | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("agent_id", "entity_id", "place_key", "event_id"):
+            value = getattr(self, name)
+            if value is not None:
+                checked_id(name, value)
+        for name in ("since", "until"):
+            value = getattr(self, name)
+            if value is not None:
+                object.__setattr__(self, name, checked_time(name, value))
 
     def matches(self, event: PerceptionEvent) -> bool:
         """Whether an event is selected; an empty selection selects nothing."""

@@ -34,10 +34,10 @@ class Settings:
         one disk flush per commit.
     plugins: modules or ``module:attribute`` names to load, first has the first word.
     blocked_plugins: names of installed plugins that must not be loaded.
-    hook_timeout_s: how long one call of another package's hook may take.
+    hook_timeout_s: how long an async hook of another package may take; `respond` has no limit.
     window_messages, window_actions: size of a working window, per place.
     windows: how many places keep a window in RAM.
-    cache_mb: RAM for vectors of recently searched places, in MiB.
+    cache_mb: RAM for recently searched events and their vectors, in MB.
     context_tokens: default budget of a context.
     """
 
@@ -60,12 +60,17 @@ class Settings:
         for name in ("path", "model_dir", "model_cache"):
             value = getattr(self, name)
             if isinstance(value, str | os.PathLike):
-                object.__setattr__(self, name, Path(value).expanduser())
+                try:
+                    object.__setattr__(self, name, Path(value).expanduser())
+                except RuntimeError as fault:
+                    raise SettingsError(f"{name} {value!r}: {fault}") from fault
             elif value is not None or name == "path":
                 raise SettingsError(f"{name} must be a path, not {value!r}")
         for name in ("plugins", "blocked_plugins"):
             value = getattr(self, name)
-            if isinstance(value, str) or not all(isinstance(one, str) for one in value):
+            if not isinstance(value, list | tuple) or not all(
+                isinstance(one, str) for one in value
+            ):
                 raise SettingsError(f"{name} must be a list of names, not {value!r}")
             object.__setattr__(self, name, tuple(value))
         _check_choice("model", self.model, ("auto", "none"))
@@ -87,6 +92,8 @@ class Settings:
         `environment` may override the two paths (``MEMORY_PLUGIN_PATH``,
         ``MEMORY_PLUGIN_MODEL_DIR``); only adapters and the command line pass it.
         """
+        if not isinstance(mapping, Mapping):
+            raise SettingsError(f"settings must be a mapping of names to values, not {mapping!r}")
         known = [one.name for one in fields(cls)]
         for key in mapping:
             if key not in known:

@@ -90,7 +90,11 @@ def _checked_json(name: str, value: object, depth: int = 0) -> Any:
     """A deep copy of `value` made of JSON's own types, so that nobody can change it afterwards."""
     if depth > MAX_METADATA_DEPTH:
         raise ValidationError(name, value, f"is nested deeper than {MAX_METADATA_DEPTH} levels")
-    if value is None or isinstance(value, bool | int):
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, int):
+        if not -(2**63) <= value < 2**63:
+            raise ValidationError(name, "a huge number", "must fit into 64 bits")
         return value
     if isinstance(value, str):
         return checked_text(name, value)

@@ -32,7 +32,7 @@ _SPACES = re.compile(r"[^\S\n]+")
 # More marks on one letter than any language needs climb over the neighbouring lines.
 _MOST_MARKS = 4
 # <|im_start|>, </memory>, <<SYS>>, <!everyone>, but not <3, <@123> nor a < b.
-_TAG = re.compile(r"<(?=[|<\uff5c]|[/!]?[A-Za-z_][^<>\n]{0,80}>)")
+_TAG = re.compile(r"<(?=[|<\uff5c]|[/!]?[A-Za-z_][^>\n]{0,80}>)")
 _TAG_END = re.compile(r"(?<=[|\uff5c])>")
 _BRACKET_TAG = re.compile(
     r"\[(?=/?(?:INST|SYS|SYSTEM|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_[A-Z]+|THINK|ARGS|CALL_ID"

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any
 
 from memory_plugin.errors import ValidationError
 from memory_plugin.parts import Acquaintance
 from memory_plugin.truncation import Truncated
 from memory_plugin.types import Hit, PerceptionEvent, Place, Source, checked_text, checked_time
 
-Role = Literal["system", "user", "assistant"]
 Message = dict[str, str]
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from memory_plugin.errors import ClosedError
+from memory_plugin.errors import ClosedError, MemoryPluginError, StoreError, ValidationError
 from memory_plugin.sqlite.faults import store_error
 
 T = TypeVar("T")
@@ -140,6 +140,15 @@ class Lane(Generic[C]):
             job.result = job.work(on)
         except sqlite3.Error as fault:
             job.fault = store_error(self._path, fault)
+            job.fault.__cause__ = fault
+        except MemoryPluginError as fault:
+            job.fault = fault
+        except OSError as fault:
+            job.fault = StoreError(f"cannot use {self._path}: {fault}")
+            job.fault.__cause__ = fault
+        except (ValueError, TypeError, KeyError, OverflowError) as fault:
+            # Half a sign in an id, a limit beyond all numbers: what SQLite cannot be asked.
+            job.fault = ValidationError("argument", None, f"cannot be used: {fault!r}")
             job.fault.__cause__ = fault
         except Exception as fault:  # noqa: BLE001 - whoever asked gets it, the thread lives on
             job.fault = fault

@@ -10,10 +10,13 @@ pytest.register_assert_rewrite(
     "memory_plugin.testing.embedder",
     "memory_plugin.testing.events",
     "memory_plugin.testing.searching",
+    "memory_plugin.testing.truncation",
     "memory_plugin.testing.upkeep",
+    "memory_plugin.testing.worlds",
 )
 
 from memory_plugin.testing.embedder import EmbedderContract  # noqa: E402
 from memory_plugin.testing.store import StoreContract  # noqa: E402
+from memory_plugin.testing.truncation import TruncationContract  # noqa: E402
 
-__all__ = ["EmbedderContract", "StoreContract"]
+__all__ = ["EmbedderContract", "StoreContract", "TruncationContract"]

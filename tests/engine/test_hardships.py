@@ -7,7 +7,8 @@ import asyncio
 import pytest
 
 from memory_plugin.embedding import HashingEmbedder
-from memory_plugin.errors import ClosedError, ValidationError
+from memory_plugin.engine import Memory
+from memory_plugin.errors import ClosedError, SettingsError, ValidationError
 from memory_plugin.hookspecs import hookimpl
 from memory_plugin.parts import Selection
 from memory_plugin.types import Place, Scope
@@ -266,3 +267,40 @@ async def test_first_recalls_at_once_learn_the_questions_once(open_memory):
         await asyncio.gather(*(memory.recall("fish", HERE) for _ in range(20)))
 
     assert asked < 400
+
+
+async def test_what_no_file_can_be_asked_is_refused_and_nothing_else(memory):
+    with pytest.raises(ValidationError):
+        said("huge", metadata={"n": 10**5000})
+    await memory.perceive(said("hello"))
+    for asking in (
+        lambda: memory.history("\ud800"),
+        lambda: memory.history("npc", limit=2**70),
+        lambda: memory.history("npc", event_types=["foo"]),
+        lambda: memory.statistics("\ud800"),
+        lambda: memory.export(Selection(agent_id="npc"), 2**70),
+        lambda: memory.why("npc", "\ud800"),
+        lambda: memory.recall("x", None),
+        lambda: memory.forget(None),
+        lambda: memory.build_context("npc", "x"),
+        lambda: memory.build_context("npc", ROOM, speaker="bob"),
+        lambda: memory.build_context("npc", ROOM, budget_tokens=0),
+    ):
+        with pytest.raises(ValidationError):
+            await asking()
+    with pytest.raises(ValidationError):
+        Selection(agent_id="\ud800")
+
+
+async def test_a_window_may_be_asked_for_by_key(memory):
+    await memory.perceive(said("hello"))
+
+    assert contents(await memory.window("npc", ROOM.key)) == ["hello"]
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"plugins": 5}, {"blocked_plugins": None}, {"path": "~nobody-here/x"}, 5]
+)
+async def test_wrong_settings_are_a_settings_error(wrong):
+    with pytest.raises(SettingsError):
+        await Memory.open(wrong)

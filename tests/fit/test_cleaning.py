@@ -6,7 +6,7 @@ import re
 import unicodedata
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memory_plugin.context import clean_name, clean_text
@@ -31,6 +31,7 @@ def test_clean_text_holds_nothing_that_cannot_be_seen(text):
 
 
 @given(nasty)
+@example("<A</memory>")
 def test_cleaning_what_is_clean_changes_nothing(text):
     assert clean_text(clean_text(text)) == clean_text(text)
     assert clean_name(clean_name(text)) == clean_name(text)
