@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 
 WORD = re.compile(r"[^\W_]+")
-# Scripts that write without spaces: Han, kana, Thai, Lao, Khmer, Myanmar. The index holds their
-# pairs of neighbouring signs as words, as search engines do.
+# Scripts that write without spaces (Han, kana, Thai, Lao, Khmer, Myanmar), and Hangul, whose words
+# end in many ways. The index holds their pairs of neighbouring signs, as search engines do.
 _UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
-    "\uf900-\ufaff\U00020000-\U0003ffff]+"
+    "\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]+"
 )
 STOPWORDS = frozenset(
     # One block reads better than a list of a hundred literals.
@@ -40,6 +41,17 @@ def _pairs(match: re.Match[str]) -> str:
     return " " + " ".join([*(run[i : i + 2] for i in range(len(run) - 1)), run[-1]]) + " "
 
 
+def folded(text: str) -> str:
+    """`text` as it is compared: small letters, and one way of writing for what reads alike.
+
+    Composed and decomposed accents, full-width letters, and sharp s beside double s are the same
+    then (Unicode NFKC and case folding).
+    """
+    if text.isascii():
+        return text.lower()
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+
+
 def spaced(text: str) -> str:
     """`text` with runs of unspaced script cut into overlapping pairs; other text as it is."""
     if text.isascii():
@@ -48,12 +60,12 @@ def spaced(text: str) -> str:
 
 
 def query_terms(text: str, limit: int = 32) -> list[str]:
-    """The words of a query worth looking up: lower case, no stopwords, each once, in order.
+    """The words of a query worth looking up: `folded`, no stopwords, each once, in order.
 
     A query of stopwords only keeps them all. A single sign of an unspaced script ends in ``*``:
     anything that begins with it counts.
     """
-    words = WORD.findall(spaced(text.lower()))
+    words = WORD.findall(spaced(folded(text)))
     unique = list(dict.fromkeys(f"{one}*" if _is_lone_sign(one) else one for one in words))
     # "fish*" is implied by its own pairs, unless the query is that one sign.
     pairs = [word for word in unique if not word.endswith("*")]
@@ -67,7 +79,7 @@ def _is_lone_sign(word: str) -> bool:
 
 def count_words(text: str) -> int:
     """How many words the index sees in `text`."""
-    return len(WORD.findall(spaced(text)))
+    return len(WORD.findall(spaced(folded(text))))
 
 
 def is_question(text: str) -> bool:

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from memory_plugin.text import WORD, spaced
+from memory_plugin.text import WORD, folded, spaced
 
 # Numbers of shelves stand in `inside` as three signs of this private area each; the same signs in
 # a message are blanked, so that no message can put itself on a shelf.
@@ -36,7 +36,7 @@ def body(name: str, content: str, narrative_text: str | None) -> str:
     if text.isascii():
         # The trigram index takes a NUL for the end of the text.
         return text.replace("\0", " ")
-    return spaced(_PRIVATE.sub(" ", text))
+    return spaced(folded(_PRIVATE.sub(" ", text)))
 
 
 def shelf_word(shelf: int, word: str) -> str:
