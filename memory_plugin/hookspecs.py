@@ -254,7 +254,10 @@ def respond(context: Context, event: PerceptionEvent) -> str | Awaitable[str | N
 
 @hookspec
 def perceived(event: PerceptionEvent) -> Awaitable[None] | None:
-    """News: an event was stored, or edited. Called after the fact, in order; never delays storing.
+    """News: an event was stored, or perceived again with a newer text.
+
+    Called after the fact, in order; never delays storing. `Memory.edit` is not told: a plugin that
+    keeps texts should read them from the memory when it needs them.
 
     Arguments:
         event: the event as it was stored.
