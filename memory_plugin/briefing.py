@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
@@ -150,7 +151,7 @@ class Briefing:
         for cue in cues:
             for hit in await self._searcher.recall(
                 cue.text,
-                scope if cue.entity_id is None else _by(scope, cue.entity_id),
+                scope if cue.entity_id is None else replace(scope, entities=(cue.entity_id,)),
                 limit=MEMORIES + len(shown),
                 budget_tokens=None,
                 count=self._count,
@@ -228,15 +229,6 @@ def _as_cues(answer: Any) -> tuple[Cue, ...]:
     if not all(isinstance(one, Cue) for one in cues):
         raise ValidationError("activate", answer, "must be a sequence of Cue")
     return cues
-
-
-def _by(scope: Scope, entity_id: str) -> Scope:
-    return Scope(
-        agent_id=scope.agent_id,
-        place=scope.place,
-        audience=scope.audience,
-        entities=(entity_id,),
-    )
 
 
 def _ids_in(value: Any) -> set[str]:

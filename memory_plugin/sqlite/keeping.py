@@ -10,7 +10,7 @@ from typing import Any
 
 from memory_plugin.errors import ValidationError
 from memory_plugin.parts import Acquaintance, Erased, Selection, Statistics
-from memory_plugin.sqlite import erasure, health, selecting, upkeep
+from memory_plugin.sqlite import erasure, health, search, selecting, upkeep
 from memory_plugin.sqlite.file import OpenFile
 from memory_plugin.types import PerceptionEvent, Scope, checked_id
 
@@ -51,7 +51,7 @@ class Upkeep(OpenFile):
 
     async def followed(self, entity_ids: Sequence[str]) -> frozenset[str]:
         """Those of `entity_ids` who wished to be followed across spaces."""
-        return await self._read(lambda on: upkeep.followed(on, entity_ids))
+        return await self._read(lambda on: search.followed(on, entity_ids))
 
     async def erase(self, selection: Selection) -> Erased:
         """Remove all traces of the selected events from the file, and refuse their replay.

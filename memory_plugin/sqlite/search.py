@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -95,13 +95,17 @@ def visible_shelves(connection: sqlite3.Connection, scope: Scope) -> list[int]:
     return words.known_shelves(connection, shelves_for(scope, _followed(connection, scope)))
 
 
+def followed(connection: sqlite3.Connection, entity_ids: Iterable[str]) -> frozenset[str]:
+    """Those of `entity_ids` who wished to be followed across spaces."""
+    return frozenset(
+        one for one in entity_ids if connection.execute(_IS_FOLLOWED, (one,)).fetchone() is not None
+    )
+
+
 def _followed(connection: sqlite3.Connection, scope: Scope) -> frozenset[str]:
     """Those present who asked to be remembered everywhere."""
     participants = scope.place.participants if scope.place is not None else ()
-    present = {*participants, *scope.audience}
-    return frozenset(
-        one for one in present if connection.execute(_IS_FOLLOWED, (one,)).fetchone() is not None
-    )
+    return followed(connection, {*participants, *scope.audience})
 
 
 def _matches(

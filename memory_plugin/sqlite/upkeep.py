@@ -74,7 +74,6 @@ _SAVE_TRACE = """
 _LAST_TRACE = "select body from trace where agent_id = ? and place_key = ?"
 _FOLLOW = "insert or ignore into followed (entity_id) values (?)"
 _UNFOLLOW = "delete from followed where entity_id = ?"
-_IS_FOLLOWED = "select 1 from followed where entity_id = ?"
 
 
 def acquaintance(
@@ -189,10 +188,3 @@ def last_trace(
 def set_followed(writing: Writing, entity_id: str, *, wanted: bool) -> None:
     """Keep a person's wish to be remembered across spaces, or that it ended."""
     writing.connection.execute(_FOLLOW if wanted else _UNFOLLOW, (entity_id,))
-
-
-def followed(connection: sqlite3.Connection, entity_ids: Sequence[str]) -> frozenset[str]:
-    """Those of `entity_ids` who wished to be followed across spaces."""
-    return frozenset(
-        one for one in entity_ids if connection.execute(_IS_FOLLOWED, (one,)).fetchone()
-    )
